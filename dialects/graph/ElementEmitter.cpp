@@ -1,0 +1,126 @@
+// Index arithmetic for element rules: see ElementEmitter.h.
+#include "dialects/graph/ElementEmitter.h"
+#include "dialects/graph/Dims.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+namespace weft::graph {
+
+Type ElementEmitter::valueType(Type elementType) {
+  if (auto integer = dyn_cast<IntegerType>(elementType))
+    return IntegerType::get(integer.getContext(), integer.getWidth());
+  return elementType;
+}
+
+static std::optional<int64_t> constantOf(Value value) {
+  if (auto constant = value.getDefiningOp<arith::ConstantOp>())
+    if (auto integer = dyn_cast<IntegerAttr>(constant.getValue()))
+      return integer.getInt();
+  return std::nullopt;
+}
+
+Value ElementEmitter::constant(int64_t value) {
+  return arith::ConstantOp::create(b, loc(), b.getIntegerAttr(indexType, value));
+}
+
+Value ElementEmitter::add(Value x, Value y) {
+  auto cx = constantOf(x), cy = constantOf(y);
+  if (cx && cy)
+    return constant(*cx + *cy);
+  if (cx == 0)
+    return y;
+  if (cy == 0)
+    return x;
+  return arith::AddIOp::create(b, loc(), x, y);
+}
+
+Value ElementEmitter::sub(Value x, Value y) {
+  auto cx = constantOf(x), cy = constantOf(y);
+  if (cx && cy)
+    return constant(*cx - *cy);
+  if (cy == 0)
+    return x;
+  return arith::SubIOp::create(b, loc(), x, y);
+}
+
+Value ElementEmitter::mul(Value x, Value y) {
+  auto cx = constantOf(x), cy = constantOf(y);
+  if (cx && cy)
+    return constant(*cx * *cy);
+  if (cx == 1)
+    return y;
+  if (cy == 1)
+    return x;
+  if (cx == 0 || cy == 0)
+    return constant(0);
+  return arith::MulIOp::create(b, loc(), x, y);
+}
+
+Value ElementEmitter::divU(Value x, Value y) {
+  auto cx = constantOf(x), cy = constantOf(y);
+  if (cx && cy && *cy != 0)
+    return constant(*cx / *cy);
+  if (cy == 1)
+    return x;
+  return arith::DivUIOp::create(b, loc(), x, y);
+}
+
+Value ElementEmitter::remU(Value x, Value y) {
+  auto cx = constantOf(x), cy = constantOf(y);
+  if (cx && cy && *cy != 0)
+    return constant(*cx % *cy);
+  if (cy == 1)
+    return constant(0);
+  return arith::RemUIOp::create(b, loc(), x, y);
+}
+
+SmallVector<Value, 4> ElementEmitter::multi(const ElementIndex &index, ArrayRef<AffineExpr> dims) {
+  if (index.hasMulti || dims.empty())
+    return index.multi;
+  SmallVector<Value, 4> result(dims.size());
+  Value rest = index.linear;
+  for (size_t i = dims.size(); i-- > 1;) {
+    Value size = host(dims[i]);
+    result[i] = remU(rest, size);
+    rest = divU(rest, size);
+  }
+  result[0] = rest;
+  return result;
+}
+
+Value ElementEmitter::linear(const ElementIndex &index, ArrayRef<AffineExpr> dims) {
+  if (index.linear)
+    return index.linear;
+  if (dims.empty())
+    return constant(0);
+  Value result = index.multi[0];
+  for (size_t i = 1; i < dims.size(); ++i)
+    result = add(mul(result, host(dims[i])), index.multi[i]);
+  return result;
+}
+
+ElementIndex ElementEmitter::at(ArrayRef<Value> multi) {
+  ElementIndex index;
+  index.multi.assign(multi.begin(), multi.end());
+  index.hasMulti = true;
+  return index;
+}
+
+ElementIndex ElementEmitter::atLinear(Value linear) {
+  ElementIndex index;
+  index.linear = linear;
+  return index;
+}
+
+ElementIndex ElementEmitter::advance(const ElementIndex &index, unsigned k) {
+  if (k == 0)
+    return index;
+  ElementIndex result = index;
+  if (result.linear)
+    result.linear = add(result.linear, constant(k));
+  if (result.hasMulti && !result.multi.empty())
+    result.multi.back() = add(result.multi.back(), constant(k));
+  return result;
+}
+
+} // namespace weft::graph
