@@ -49,7 +49,7 @@ if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
     file(RENAME ${WEFT_PCH}.new ${WEFT_PCH})
   endif()
   target_compile_options(weft_mlir INTERFACE "$<$<COMPILE_LANGUAGE:CXX>:SHELL:-Xclang -include-pch -Xclang ${WEFT_PCH}>"
-    -fpch-instantiate-templates)
+    -fpch-instantiate-templates -fPIC) # executables too: the header was compiled with -fPIC, and -fPIE differs
 endif()
 
 # weft_add_library(NAME SOURCES... DEPENDS tablegen-targets... LINK libs...): a static library of the compiler.

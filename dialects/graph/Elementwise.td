@@ -9,7 +9,7 @@ def Graph_UnaryKind : Graph_Enum<"UnaryKind", "function of one element", [
   "bitwise_not", "isnan", "isinf", "isinf_pos", "isinf_neg"]>;
 def Graph_UnaryKindAttr : Graph_EnumAttr<Graph_UnaryKind, "unary_kind">;
 
-def Graph_UnaryOp : Graph_ElementOpBase<"unary"> {
+def Graph_UnaryOp : Graph_ElementOpBase<"unary", [Elementwise]> {
   let summary = "a function of each element";
   let description = [{
     ONNX semantics of the operator of that name; relu propagates NaN. Integers wrap. `isnan` and `isinf*` give i1.
@@ -26,7 +26,7 @@ def Graph_BinaryKind : Graph_Enum<"BinaryKind", "function of two elements", [
   "bitwise_xor", "shift_left", "shift_right"]>;
 def Graph_BinaryKindAttr : Graph_EnumAttr<Graph_BinaryKind, "binary_kind">;
 
-def Graph_BinaryOp : Graph_ElementOpBase<"binary"> {
+def Graph_BinaryOp : Graph_ElementOpBase<"binary", [Elementwise]> {
   let summary = "a function of two elements";
   let description = [{
     Both operands and the result have the same dimensions and element type (`pow`: the exponent may have another).
@@ -42,7 +42,7 @@ def Graph_BinaryOp : Graph_ElementOpBase<"binary"> {
 def Graph_CompareKind : Graph_Enum<"CompareKind", "ordering of two elements", ["eq", "ne", "lt", "le", "gt", "ge"]>;
 def Graph_CompareKindAttr : Graph_EnumAttr<Graph_CompareKind, "compare_kind">;
 
-def Graph_CompareOp : Graph_ElementOpBase<"compare"> {
+def Graph_CompareOp : Graph_ElementOpBase<"compare", [Elementwise]> {
   let summary = "compares elements; comparisons with NaN are false, `ne` true";
   let arguments = (ins Graph_CompareKindAttr:$kind, Graph_Tensor:$lhs, Graph_Tensor:$rhs);
   let results = (outs Graph_Tensor:$y);
@@ -50,7 +50,7 @@ def Graph_CompareOp : Graph_ElementOpBase<"compare"> {
   let hasFolder = 1;
 }
 
-def Graph_SelectOp : Graph_ElementOpBase<"select"> {
+def Graph_SelectOp : Graph_ElementOpBase<"select", [Elementwise]> {
   let summary = "condition ? lhs : rhs";
   let arguments = (ins Graph_Tensor:$condition, Graph_Tensor:$lhs, Graph_Tensor:$rhs);
   let results = (outs Graph_Tensor:$y);
@@ -58,7 +58,7 @@ def Graph_SelectOp : Graph_ElementOpBase<"select"> {
   let hasFolder = 1;
 }
 
-def Graph_CastOp : Graph_ElementOpBase<"cast"> {
+def Graph_CastOp : Graph_ElementOpBase<"cast", [Elementwise]> {
   let summary = "converts the element type (ONNX Cast)";
   let description = [{
     Float to integer truncates and saturates? No: ONNX leaves out-of-range undefined; Weft saturates as the hardware does, NaN
