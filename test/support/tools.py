@@ -76,6 +76,7 @@ class Tools:
     def run(self, artifact, inputs, like, folder, *flags):
         """The outputs for inputs {name: value}; `like` is {output name: expected value}, which says the type to read."""
         folder = pathlib.Path(folder)
+        folder.mkdir(parents=True, exist_ok=True)
         out = folder / "out"
         command = [self.weft_run, artifact, f"--device={self.device}", "--output", out, *flags]
         for position, (name, value) in enumerate(inputs.items()):
