@@ -35,8 +35,9 @@ class Weft:
     """One model, compiled once; each call is one weft-run."""
 
     def __init__(self, name, options, folder):
-        self.options, self.folder, self.name = options, folder, name
-        self.artifact = folder / f"{name}.weft"
+        self.options, self.folder, self.name = options, folder / name, name
+        self.folder.mkdir()
+        self.artifact = self.folder / "model.weft"
         start = time.monotonic()
         call(options.bin / "weftc", fetch_model(name), "-o", self.artifact, *options.weftc)
         self.compile_s = time.monotonic() - start
