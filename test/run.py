@@ -2,8 +2,9 @@
 
 usage: run.py [--build DIR] [--jobs N] [--device emulator|cuda] [SUITE...]
 
-Suites run one after the other, each over all cores: unit (gtest), lit, conformance (ONNX's backend tests), cases (test/cases
-in the same layout), e2e (operators against ONNX Runtime). The exit code is 1 when anything failed, 2 when nothing ran.
+Suites run one after the other, each over all cores: unit (gtest), lit, cases (test/cases, models from reported faults), e2e
+(operators against ONNX Runtime), conformance (ONNX's backend tests), asan and tsan (the unit tests of runtime and emulator,
+built again with sanitizers). The exit code is 1 when anything failed, 2 when nothing ran.
 """
 import argparse
 import collections
@@ -58,11 +59,26 @@ def run_gtest(program, options):
         return Count(total - failed - skipped, failed, skipped)
 
 
+def run_sanitized(preset):
+    """The unit tests of what builds without LLVM, from a build folder of their own."""
+    def run(options):
+        folder = TEST.parent / f"build-{preset}"
+        cmake = pathlib.Path(sys.executable).parent / "cmake"
+        for step in (["--preset", preset, "-S", str(TEST.parent)], ["--build", str(folder), "-j", str(options.jobs)]):
+            done = subprocess.run([str(cmake), *step], cwd=TEST.parent, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+            if done.returncode:
+                print(f"FAIL {preset}: cmake {' '.join(step)}\n{(done.stdout + done.stderr)[-4000:]}")
+                return Count(0, 1, 0)
+        options = argparse.Namespace(**{**vars(options), "build": folder})
+        return run_unit(options)
+    return run
+
+
 def run_lit(options):
     """lit reports one result per file."""
     with tempfile.TemporaryDirectory() as folder:
         report = pathlib.Path(folder) / "report.json"
-        command = [sys.executable, "-c", "from lit.main import main; main()", "-q", "-j", str(options.jobs), "--timeout",
+        command = [sys.executable, "-c", "from lit.main import main; main()", "-sv", "-j", str(options.jobs), "--timeout",
                    "300", "-o", str(report), str(options.build / "test")]
         done = subprocess.run(command, stdin=subprocess.DEVNULL)
         if not report.exists():
@@ -94,6 +110,8 @@ SUITES = {
     "cases": run_script("conformance/run.py", "--cases", str(TEST / "cases")),
     "e2e": run_script("e2e/e2e.py"),
     "conformance": run_script("conformance/run.py"),
+    "asan": run_sanitized("asan-runtime"),
+    "tsan": run_sanitized("tsan"),
 }
 
 
@@ -114,6 +132,7 @@ def parse_arguments():
 def main():
     options = parse_arguments()
     os.environ["WEFT_TEST_DEVICE"] = options.device
+    os.environ.setdefault("UBSAN_OPTIONS", "halt_on_error=1:print_stacktrace=1")
     counts = []
     for name in options.suites or SUITES:
         print(f"[test] {name}", flush=True)
