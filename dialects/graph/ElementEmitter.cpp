@@ -74,6 +74,32 @@ Value ElementEmitter::remU(Value x, Value y) {
   return arith::RemUIOp::create(b, loc(), x, y);
 }
 
+Value ElementEmitter::host64(AffineExpr expr) {
+  Value value = host(expr);
+  Type i64 = b.getI64Type();
+  return value.getType() == i64 ? value : Value(arith::ExtSIOp::create(b, loc(), i64, value));
+}
+
+Value ElementEmitter::select(Value condition, Value x, Value y) { return x == y ? x : Value(arith::SelectOp::create(b, loc(), condition, x, y)); }
+Value ElementEmitter::equal(Value x, Value y) { return arith::CmpIOp::create(b, loc(), arith::CmpIPredicate::eq, x, y); }
+Value ElementEmitter::lessSigned(Value x, Value y) { return arith::CmpIOp::create(b, loc(), arith::CmpIPredicate::slt, x, y); }
+
+Value ElementEmitter::toIndex(Value value, bool isUnsigned) {
+  unsigned from = value.getType().getIntOrFloatBitWidth(), to = indexType.getIntOrFloatBitWidth();
+  if (from == to)
+    return value;
+  if (from > to)
+    return arith::TruncIOp::create(b, loc(), indexType, value);
+  return isUnsigned ? Value(arith::ExtUIOp::create(b, loc(), indexType, value)) : Value(arith::ExtSIOp::create(b, loc(), indexType, value));
+}
+
+Value ElementEmitter::normalizeIndex(Value value, Value size) {
+  Value zero = constant(0);
+  Value wrapped = select(lessSigned(value, zero), add(value, size), value);
+  Value low = arith::MaxSIOp::create(b, loc(), wrapped, zero);
+  return arith::MinSIOp::create(b, loc(), low, sub(size, constant(1)));
+}
+
 SmallVector<Value, 4> ElementEmitter::multi(const ElementIndex &index, ArrayRef<AffineExpr> dims) {
   if (index.hasMulti || dims.empty())
     return index.multi;

@@ -34,6 +34,12 @@ public:
   /// A host scalar: an index-typed value for integer expressions, f64 for float symbols. Constants fold.
   virtual mlir::Value host(mlir::AffineExpr expr) = 0;
 
+  /// An integer host scalar in 64 bits whatever the index type (its value need not be a dimension).
+  virtual mlir::Value host64(mlir::AffineExpr expr);
+
+  /// True where operand `operand` is read straight from memory, so that a run of elements may cross its innermost dimension.
+  virtual bool isMemory(unsigned operand) { return false; }
+
   /// The registers' type for elements of `elementType`: i1 for bool, signless integers, f32 for f32, and for f16, bf16, fp8 themselves.
   static mlir::Type valueType(mlir::Type elementType);
 
@@ -44,6 +50,13 @@ public:
   mlir::Value mul(mlir::Value a, mlir::Value b);
   mlir::Value divU(mlir::Value a, mlir::Value b); // operands are not negative
   mlir::Value remU(mlir::Value a, mlir::Value b);
+  mlir::Value select(mlir::Value condition, mlir::Value a, mlir::Value b);
+  mlir::Value equal(mlir::Value a, mlir::Value b);
+  mlir::Value lessSigned(mlir::Value a, mlir::Value b);
+  /// An integer value of any width (an element of an index tensor) as index type, sign kept.
+  mlir::Value toIndex(mlir::Value value, bool isUnsigned);
+  /// Index `value` into a dimension of `size`: negative counts from the end; then clamped to [0, size - 1].
+  mlir::Value normalizeIndex(mlir::Value value, mlir::Value size);
   /// The per-dimension form of `index` in a tensor of these dimensions.
   llvm::SmallVector<mlir::Value, 4> multi(const ElementIndex &index, llvm::ArrayRef<mlir::AffineExpr> dims);
   mlir::Value linear(const ElementIndex &index, llvm::ArrayRef<mlir::AffineExpr> dims);

@@ -9,7 +9,7 @@ def Graph_UnaryKind : Graph_Enum<"UnaryKind", "function of one element", [
   "bitwise_not", "isnan", "isinf", "isinf_pos", "isinf_neg"]>;
 def Graph_UnaryKindAttr : Graph_EnumAttr<Graph_UnaryKind, "unary_kind">;
 
-def Graph_UnaryOp : Graph_ElementOpBase<"unary", [Elementwise]> {
+def Graph_UnaryOp : Graph_CostlyElementOpBase<"unary", [Elementwise]> {
   let summary = "a function of each element";
   let description = [{
     ONNX semantics of the operator of that name; relu propagates NaN. Integers wrap. `isnan` and `isinf*` give i1.
@@ -19,6 +19,7 @@ def Graph_UnaryOp : Graph_ElementOpBase<"unary", [Elementwise]> {
   let results = (outs Graph_Tensor:$y);
   let assemblyFormat = "$kind $x attr-dict `:` type($x) `->` type($y)";
   let hasFolder = 1;
+
 }
 
 def Graph_BinaryKind : Graph_Enum<"BinaryKind", "function of two elements", [
@@ -26,7 +27,7 @@ def Graph_BinaryKind : Graph_Enum<"BinaryKind", "function of two elements", [
   "bitwise_xor", "shift_left", "shift_right"]>;
 def Graph_BinaryKindAttr : Graph_EnumAttr<Graph_BinaryKind, "binary_kind">;
 
-def Graph_BinaryOp : Graph_ElementOpBase<"binary", [Elementwise]> {
+def Graph_BinaryOp : Graph_CostlyElementOpBase<"binary", [Elementwise]> {
   let summary = "a function of two elements";
   let description = [{
     Both operands and the result have the same dimensions and element type (`pow`: the exponent may have another).
@@ -61,9 +62,9 @@ def Graph_SelectOp : Graph_ElementOpBase<"select", [Elementwise]> {
 def Graph_CastOp : Graph_ElementOpBase<"cast", [Elementwise]> {
   let summary = "converts the element type (ONNX Cast)";
   let description = [{
-    Float to integer truncates and saturates? No: ONNX leaves out-of-range undefined; Weft saturates as the hardware does, NaN
-    gives 0. Integer to narrower integer wraps. To bool: non-zero. Float to float rounds half to even; to fp8 with `saturate` out-of-range
-    becomes the largest finite value, else ONNX Cast's table (NaN or infinity).
+    Float to integer truncates. Out of range ONNX leaves the value open: integers below 32 bits wrap (as numpy and ONNX Runtime do),
+    wider ones saturate, NaN gives 0. Integer to narrower integer wraps. To bool: non-zero. Float to float rounds half to even; to fp8
+    with `saturate` a value out of range becomes the largest finite one, else what ONNX Cast's table says (NaN or infinity).
   }];
   let arguments = (ins Graph_Tensor:$x, DefaultValuedAttr<BoolAttr, "true">:$saturate);
   let results = (outs Graph_Tensor:$y);

@@ -109,9 +109,14 @@ def Graph_ElementOp : OpInterface<"ElementOp"> {
 class Graph_Op<string mnemonic, list<Trait> traits = []> : Op<Graph_Dialect, mnemonic, traits> {
   let hasVerifier = 1;
 }
-// A pure operation with an element rule.
+// A pure operation with an element rule, at the default cost or (Costly) with its own `elementCost`.
+class Graph_CostlyElementOpBase<string mnemonic, list<Trait> traits = []>
+  : Graph_Op<mnemonic, !listconcat([Pure, DeclareOpInterfaceMethods<Graph_ElementOp, ["elementCost"]>], traits)>;
 class Graph_ElementOpBase<string mnemonic, list<Trait> traits = []>
   : Graph_Op<mnemonic, !listconcat([Pure, DeclareOpInterfaceMethods<Graph_ElementOp>], traits)>;
+// One that also reads several operand elements for each of its own.
+class Graph_WindowOpBase<string mnemonic, list<Trait> traits = []>
+  : Graph_Op<mnemonic, !listconcat([Pure, DeclareOpInterfaceMethods<Graph_ElementOp, ["elementCost", "readsPerElement"]>], traits)>;
 class Graph_RootOp<string mnemonic, list<Trait> traits = []>
   : Graph_Op<mnemonic, !listconcat([Pure, DeclareOpInterfaceMethods<Graph_ElementOp, ["isRoot", "readsPerElement"]>], traits)>;
 

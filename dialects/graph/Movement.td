@@ -137,7 +137,7 @@ def Graph_ResizeNearest : Graph_Enum<"ResizeNearest", "nearest_mode of ONNX Resi
   ["round_prefer_floor", "round_prefer_ceil", "floor", "ceil"]>;
 def Graph_ResizeNearestAttr : Graph_EnumAttr<Graph_ResizeNearest, "resize_nearest">;
 
-def Graph_ResizeOp : Graph_ElementOpBase<"resize"> {
+def Graph_ResizeOp : Graph_WindowOpBase<"resize"> {
   let summary = "ONNX Resize; `scales` holds one float symbol (or integer expression) per dimension";
   let description = [{ `roi`: 2 * rank float host scalars, only for tf_crop_and_resize. `antialias` is not supported here. }];
   let arguments = (ins Graph_Tensor:$x, Graph_ResizeModeAttr:$mode, Graph_ResizeCoordAttr:$coord, Graph_ResizeNearestAttr:$nearest,
