@@ -19,7 +19,7 @@ def Plan_Dialect : Dialect {
   let dependentDialects = ["::weft::graph::GraphDialect"];
 }
 
-def Plan_Instruction : OpInterface<"Instruction"> {
+def Plan_Instruction : OpInterface<"InstructionOpInterface"> {
   let cppNamespace = "::weft::plan";
   let description = [{ An operation that the runtime executes; it has a number within its block. }];
   let methods = [];

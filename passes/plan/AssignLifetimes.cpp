@@ -22,7 +22,7 @@ struct AssignLifetimes : impl::AssignLifetimesBase<AssignLifetimes> {
   void assign(Block &block) {
     DenseMap<Operation *, int64_t> numbers;
     for (Operation &op : block)
-      if (isa<Instruction>(op))
+      if (isa<InstructionOpInterface>(op))
         numbers.try_emplace(&op, numbers.size());
     for (auto alloc : block.getOps<AllocOp>()) {
       int64_t first = INT64_MAX, last = -1;
