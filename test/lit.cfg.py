@@ -40,3 +40,7 @@ if device.startswith("cuda"):
     config.available_features.add("cuda")
 if "address" in config.sanitize:
     config.available_features.add("asan")
+if "compiler" not in config.available_features:
+    config.suffixes = [".mlir", ".test", ".ptx"]  # A model is nothing without weftc.
+if "weft-opt" not in config.available_features:
+    config.suffixes.remove(".mlir")
