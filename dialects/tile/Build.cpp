@@ -16,20 +16,22 @@ Value gridDim(OpBuilder &b, Location loc, Dim dim, Type type) { return widen(b, 
 static IntegerAttr alignmentAttr(OpBuilder &b, int64_t alignment) { return alignment ? b.getI64IntegerAttr(alignment) : IntegerAttr(); }
 
 Value load(OpBuilder &b, Location loc, Type type, Value pointer, Value index, int64_t alignment) {
-  return LoadOp::create(b, loc, type, pointer, index, alignmentAttr(b, alignment), UnitAttr(), UnitAttr());
+  return LoadOp::create(b, loc, type, pointer, index, alignmentAttr(b, alignment));
 }
 
 void store(OpBuilder &b, Location loc, Value value, Value pointer, Value index, int64_t alignment) {
-  StoreOp::create(b, loc, value, pointer, index, alignmentAttr(b, alignment), UnitAttr());
+  StoreOp::create(b, loc, value, pointer, index, alignmentAttr(b, alignment));
 }
 
-Value shared(OpBuilder &b, Location loc, int64_t count, Type elementType) { return SharedOp::create(b, loc, count, elementType); }
+Value shared(OpBuilder &b, Location loc, int64_t count, Type elementType) { 
+  return SharedOp::create(b, loc, LLVM::LLVMPointerType::get(b.getContext(), 3), count, elementType);
+ }
 void barrier(OpBuilder &b, Location loc) { BarrierOp::create(b, loc); }
 
 static Value i32(OpBuilder &b, Location loc, int64_t value) { return arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(value)); }
 
 Value shuffle(OpBuilder &b, Location loc, ShuffleKind kind, Value value, int64_t amount) {
-  return ShuffleOp::create(b, loc, kind, value, i32(b, loc, amount));
+  return ShuffleOp::create(b, loc, value.getType(), kind, value, i32(b, loc, amount));
 }
 
 Values warpReduce(OpBuilder &b, Location loc, ValueRange values, Combine combine, int64_t width) {
@@ -37,7 +39,7 @@ Values warpReduce(OpBuilder &b, Location loc, ValueRange values, Combine combine
   for (int64_t offset = width / 2; offset > 0; offset /= 2) {
     Values others;
     for (Value value : result)
-      others.push_back(shuffle(b, loc, ShuffleKind::xor_, value, offset));
+      others.push_back(shuffle(b, loc, ShuffleKind::bfly, value, offset));
     result = combine(result, others);
   }
   return result;

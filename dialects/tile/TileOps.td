@@ -19,6 +19,7 @@ def Tile_Dialect : Dialect {
     Pointers are `!llvm.ptr<1>` (global memory) and `!llvm.ptr<3>` (shared memory). Elements in memory are stored as their
     own type; `i1` takes one byte, 0 or 1. Registers hold signless integers, `i1` and floating point of any width.
   }];
+  let useDefaultAttributePrinterParser = 1;
   let usePropertiesForAttributes = 1;
 }
 
@@ -33,9 +34,7 @@ class Tile_EnumAttr<EnumAttrInfo info, string mnem> : EnumAttr<Tile_Dialect, inf
 
 def Tile_Dim : Tile_Enum<"Dim", "a dimension of the grid or the block", ["x", "y", "z"]>;
 def Tile_DimAttr : Tile_EnumAttr<Tile_Dim, "dim">;
-def Tile_ShuffleKind : Tile_Enum<"ShuffleKind", "which lane a shuffle reads", ["xor", "down", "up", "idx"]> {
-  let underlyingType = "uint32_t";
-}
+def Tile_ShuffleKind : Tile_Enum<"ShuffleKind", "which lane a shuffle reads", ["bfly", "down", "up", "idx"]>;
 def Tile_ShuffleKindAttr : Tile_EnumAttr<Tile_ShuffleKind, "shuffle_kind">;
 
 def Tile_Pointer : Type<CPred<[{
@@ -139,7 +138,7 @@ def Tile_BarrierOp : Tile_Op<"barrier", [MemoryEffects<[MemRead, MemWrite]>]> {
 def Tile_ShuffleOp : Tile_Op<"shuffle", [AllTypesMatch<["value", "result"]>, MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "the value that another lane of the warp holds; all 32 lanes take part";
   let description = [{
-    `xor`: lane ^ amount; `down`: lane + amount and `up`: lane - amount (outside the warp: the own value); `idx`: lane amount.
+    `bfly`: lane ^ amount; `down`: lane + amount and `up`: lane - amount (outside the warp: the own value); `idx`: lane amount.
   }];
   let arguments = (ins Tile_ShuffleKindAttr:$kind, Tile_Scalar:$value, I32:$amount);
   let results = (outs Tile_Scalar:$result);
