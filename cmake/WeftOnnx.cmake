@@ -14,10 +14,10 @@ add_library(weft_onnx INTERFACE)
 target_link_libraries(weft_onnx INTERFACE ONNX::onnx ONNX::onnx_proto protobuf::libprotobuf)
 target_include_directories(weft_onnx SYSTEM INTERFACE ${WEFT_ONNX_PREFIX}/include ${Protobuf_INCLUDE_DIRS})
 
-# weft_use_exceptions(TARGET): builds a target of this folder (an object or static library of its own) with exceptions and
-# RTTI. It must link weft_onnx and weft_options, not weft_mlir, whose precompiled header has neither. The flags stand on the
-# sources, because a target's own flags come before those of weft_options, which would win.
+# weft_use_exceptions(TARGET): builds a target (an object or static library of its own) with exceptions and RTTI. It must
+# link weft_onnx and weft_options, not weft_mlir, whose precompiled header has neither.
 function(weft_use_exceptions target)
   get_target_property(_sources ${target} SOURCES)
-  set_property(SOURCE ${_sources} APPEND PROPERTY COMPILE_OPTIONS -fexceptions -frtti)
+  # Options of the source stand behind those that weft_options brings.
+  set_source_files_properties(${_sources} PROPERTIES COMPILE_OPTIONS "-fexceptions;-frtti")
 endfunction()

@@ -60,10 +60,7 @@ class Tools:
             path.write_bytes(model)
         else:
             path = pathlib.Path(model)
-            parts = [path.read_bytes()]
-            for beside in sorted(path.parent.iterdir()):  # External data.
-                if beside.is_file() and beside.suffix != ".onnx":
-                    parts += [beside.name.encode(), beside.read_bytes()]
+            parts = [f.read_bytes() for f in sorted(path.parent.iterdir()) if f.is_file()]
         key = hashlib.sha256(b"\0".join([self._key.encode(), repr(flags).encode(), *parts])).hexdigest()
         cached = CACHE / f"{key}.weft"
         if cached.exists():
