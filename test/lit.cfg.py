@@ -11,7 +11,7 @@ import lit.formats
 config.name = "weft"
 config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".mlir", ".onnxtext", ".test", ".ptx"]
-config.excludes = ["errors", "Inputs", "conformance", "e2e", "cases", "bench", "fuzz"]
+config.excludes = ["errors", "models", "Inputs", "conformance", "e2e", "cases", "bench", "fuzz"]
 config.test_source_root = os.path.join(config.weft_source, "test")
 config.test_exec_root = os.path.join(config.weft_build, "test", "lit")
 config.environment["FILECHECK_OPTS"] = "--dump-input=fail --dump-input-filter=annotation-full"
@@ -40,3 +40,7 @@ if device.startswith("cuda"):
     config.available_features.add("cuda")
 if "address" in config.sanitize:
     config.available_features.add("asan")
+if "compiler" not in config.available_features:
+    config.suffixes = [".mlir", ".test", ".ptx"]  # A model is nothing without weftc.
+if "weft-opt" not in config.available_features:
+    config.suffixes.remove(".mlir")

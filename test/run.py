@@ -3,8 +3,9 @@
 usage: run.py [--build DIR] [--jobs N] [--device emulator|cuda] [SUITE...]
 
 Suites run one after the other, each over all cores: unit (gtest), lit, cases (test/cases, models from reported faults), errors
-(bad input), e2e (operators against ONNX Runtime), conformance (ONNX's backend tests), asan and tsan (the unit tests of
-runtime and emulator, built again with sanitizers). The exit code is 1 when anything failed, 2 when nothing ran.
+(bad input), e2e (operators against ONNX Runtime), models (trained ones, whole), conformance (ONNX's backend tests), asan and
+tsan (the unit tests of runtime and emulator, built again with sanitizers). The exit code is 1 when anything failed, 2 when
+nothing ran.
 """
 import argparse
 import collections
@@ -110,6 +111,7 @@ SUITES = {
     "cases": run_script("conformance/run.py", "--cases", str(TEST / "cases")),
     "errors": run_script("errors/errors.py"),
     "e2e": run_script("e2e/e2e.py"),
+    "models": run_script("models/models.py"),
     "conformance": run_script("conformance/run.py"),
     "asan": run_sanitized("asan-runtime"),
     "tsan": run_sanitized("tsan"),

@@ -60,7 +60,10 @@ class Tools:
             path.write_bytes(model)
         else:
             path = pathlib.Path(model)
-            parts = [f.read_bytes() for f in sorted(path.parent.iterdir()) if f.is_file()]
+            parts = [path.read_bytes()]
+            for beside in sorted(path.parent.iterdir()):  # External data.
+                if beside.is_file() and beside.suffix != ".onnx":
+                    parts += [beside.name.encode(), beside.read_bytes()]
         key = hashlib.sha256(b"\0".join([self._key.encode(), repr(flags).encode(), *parts])).hexdigest()
         cached = CACHE / f"{key}.weft"
         if cached.exists():
