@@ -311,10 +311,6 @@ struct LowerToPlan : impl::LowerToPlanBase<LowerToPlan> {
     }
     if (failed(Lowering(module).run(main)))
       return signalPassFailure();
-    // Kernels stand in the images from here on.
-    for (Operation &op : llvm::make_early_inc_range(*module.getBody()))
-      if (!isa<func::FuncOp, plan::KernelOp>(op))
-        op.erase();
   }
 };
 } // namespace

@@ -1,0 +1,31 @@
+// The order of all passes, each with its reason.
+#include "compiler/Pipeline.h"
+#include "compiler/Options.h"
+#include "mlir/Transforms/Passes.h"
+#include "passes/graph/Passes.h"
+#include "passes/plan/Passes.h"
+#if __has_include("passes/tile/Passes.h")
+#include "passes/tile/Passes.h"
+#endif
+
+using namespace mlir;
+
+namespace weft {
+
+void buildKernelPipeline(OpPassManager &pm, const Options &options) {
+  // Every operation that can be kept in a kernel saves a launch and a trip through memory.
+  pm.addPass(createFormKernels());
+#if __has_include("passes/tile/Passes.h")
+  // Templates and element rules write the code of each kernel and its launches.
+  pm.addPass(createEmitKernels());
+#endif
+}
+
+void buildPlanPipeline(OpPassManager &pm, const Options &options) {
+  // Values become buffers, control flow becomes blocks.
+  pm.addPass(createLowerToPlan());
+  // The packer places buffers by their lifetimes.
+  pm.addPass(createAssignLifetimes());
+}
+
+} // namespace weft
