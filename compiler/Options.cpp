@@ -41,7 +41,7 @@ std::string setTargets(Options &o, llvm::StringRef value) {
   for (llvm::StringRef name : names) {
     name = name.trim();
     if (!llvm::is_contained(knownTargets, name))
-      return ("unknown target '" + name + "'; known are " + llvm::join(knownTargets, ", ")).str();
+      return ("unknown target '" + name + "'; known are " + llvm::join(llvm::ArrayRef(knownTargets), ", ")).str();
     if (!llvm::is_contained(o.targets, name))
       o.targets.push_back(name.str());
   }
@@ -119,12 +119,12 @@ std::optional<Options> parseOptions(llvm::ArrayRef<std::string> arguments, std::
       error = ("unknown flag '" + argument + "' (see --help)").str();
       return std::nullopt;
     }
-    bool hasValue = argument.contains('=');
-    if (flag->value.empty() == hasValue || (!flag->value.empty() && !hasValue && i + 1 == arguments.size())) {
-      error = (name + (flag->value.empty() ? " takes no value" : " needs a value: " + flag->value)).str();
+    bool hasValue = argument.contains('='), takesValue = !flag->value.empty();
+    if (hasValue && !takesValue) {
+      error = (name + " takes no value").str();
       return std::nullopt;
     }
-    if (!flag->value.empty() && !hasValue)
+    if (takesValue && !hasValue && i + 1 < arguments.size())
       value = arguments[++i];
     if (std::string wrong = flag->set(options, value); !wrong.empty()) {
       error = wrong == "is empty" ? (name + " needs a value: " + flag->value).str() : wrong;
