@@ -3,8 +3,8 @@
 // Guarantees: a verified operation's ranks, element types and known dimensions fit together (unknown ones may still differ:
 // the frontend places `graph.check`s). The element rules are sequential loops over the contracted dimensions in row-major
 // order: slow, and the reference that the templates of passes/tile are tested against.
-#include "dialects/graph/Arithmetic.h"
 #include "dialects/graph/Graph.h"
+#include "dialects/graph/Scalar.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/ADT/STLExtras.h"
@@ -98,7 +98,7 @@ static Value emitSum(ElementEmitter &e, Type type, ArrayRef<Value> bounds,
   Value zero = e.constant(0), one = e.constant(1);
   SmallVector<Value> ivs;
   scf::ForOp outermost;
-  Value acc = scalarConstant(e.b, e.loc(), type, 0);
+  Value acc = scalar::constant(e.b, e.loc(), type, 0);
   OpBuilder::InsertionGuard guard(e.b);
   for (Value bound : bounds) {
     auto loop = scf::ForOp::create(e.b, e.loc(), zero, bound, one, acc);
@@ -128,29 +128,31 @@ static Elements forEach(ElementEmitter &e, const ElementIndex &index, ArrayRef<A
 }
 
 SmallVector<Value> ContractOp::emitElements(ElementEmitter &e, unsigned, const ElementIndex &index, unsigned count) {
-  Type elementType = getY().getType().getElementType(), acc = accumulatorType(elementType);
+  Type elementType = getY().getType().getElementType(), acc = scalar::accumulatorType(elementType);
+  Type from = getLhs().getType().getElementType();
   Dims lhsDims = getDims(getLhs());
   return forEach(e, index, getDims(getY()), count, [&](ArrayRef<Value> at) {
     Value sum = emitSum(e, acc, {e.host(lhsDims.back())}, [&](ArrayRef<Value> iv, Value sum) {
       SmallVector<Value, 4> l(at), r(at);
       l.back() = iv[0];
       r[r.size() - 2] = iv[0];
-      Value x = widen(e.b, e.loc(), e.operand(0, ElementEmitter::at(l)), acc);
-      Value y = widen(e.b, e.loc(), e.operand(1, ElementEmitter::at(r)), acc);
-      return multiplyAdd(e.b, e.loc(), x, y, sum);
+      Value x = scalar::cast(e.b, e.loc(), e.operand(0, ElementEmitter::at(l)), from, acc);
+      Value y = scalar::cast(e.b, e.loc(), e.operand(1, ElementEmitter::at(r)), from, acc);
+      return scalar::multiplyAdd(e.b, e.loc(), x, y, sum);
     });
-    return narrow(e.b, e.loc(), sum, ElementEmitter::valueType(elementType));
+    return scalar::cast(e.b, e.loc(), sum, acc, elementType);
   });
 }
 
 /// `inside` ? sum + x[xAt] * w[wAt] : sum, without touching memory outside.
-static Value addWhereInside(ElementEmitter &e, Value inside, ArrayRef<Value> xAt, ArrayRef<Value> wAt, Value sum) {
+static Value addWhereInside(ElementEmitter &e, Value inside, Type from, ArrayRef<Value> xAt, ArrayRef<Value> wAt,
+                            Type acc, Value sum) {
   auto branch = scf::IfOp::create(e.b, e.loc(), TypeRange(sum.getType()), inside, /*withElseRegion=*/true);
   OpBuilder::InsertionGuard guard(e.b);
   e.b.setInsertionPointToStart(branch.thenBlock());
-  Value x = widen(e.b, e.loc(), e.operand(0, ElementEmitter::at(xAt)), sum.getType());
-  Value w = widen(e.b, e.loc(), e.operand(1, ElementEmitter::at(wAt)), sum.getType());
-  scf::YieldOp::create(e.b, e.loc(), multiplyAdd(e.b, e.loc(), x, w, sum));
+  Value x = scalar::cast(e.b, e.loc(), e.operand(0, ElementEmitter::at(xAt)), from, acc);
+  Value w = scalar::cast(e.b, e.loc(), e.operand(1, ElementEmitter::at(wAt)), from, acc);
+  scf::YieldOp::create(e.b, e.loc(), scalar::multiplyAdd(e.b, e.loc(), x, w, sum));
   e.b.setInsertionPointToStart(branch.elseBlock());
   scf::YieldOp::create(e.b, e.loc(), sum);
   return branch.getResult(0);
@@ -159,7 +161,7 @@ static Value addWhereInside(ElementEmitter &e, Value inside, ArrayRef<Value> xAt
 static Value both(ElementEmitter &e, Value a, Value b) { return a ? arith::AndIOp::create(e.b, e.loc(), a, b) : b; }
 
 SmallVector<Value> ConvOp::emitElements(ElementEmitter &e, unsigned, const ElementIndex &index, unsigned count) {
-  Type elementType = getY().getType().getElementType(), acc = accumulatorType(elementType);
+  Type elementType = getY().getType().getElementType(), acc = scalar::accumulatorType(elementType);
   Dims xDims = getDims(getX()), wDims = getDims(getW());
   SmallVector<Value> bounds;
   for (AffineExpr dim : ArrayRef(wDims).drop_front())
@@ -177,14 +179,14 @@ SmallVector<Value> ConvOp::emitElements(ElementEmitter &e, unsigned, const Eleme
         inside = both(e, inside, arith::CmpIOp::create(e.b, e.loc(), arith::CmpIPredicate::ult, position, e.host(xDims[d + 2])));
         xAt.push_back(position);
       }
-      return addWhereInside(e, inside, xAt, wAt, sum);
+      return addWhereInside(e, inside, getX().getType().getElementType(), xAt, wAt, acc, sum);
     });
-    return narrow(e.b, e.loc(), sum, ElementEmitter::valueType(elementType));
+    return scalar::cast(e.b, e.loc(), sum, acc, elementType);
   });
 }
 
 SmallVector<Value> ConvTransposeOp::emitElements(ElementEmitter &e, unsigned, const ElementIndex &index, unsigned count) {
-  Type elementType = getY().getType().getElementType(), acc = accumulatorType(elementType);
+  Type elementType = getY().getType().getElementType(), acc = scalar::accumulatorType(elementType);
   Dims xDims = getDims(getX()), wDims = getDims(getW());
   Value channels = e.divU(e.host(xDims[1]), e.constant(getGroup())), outputs = e.host(wDims[1]);
   SmallVector<Value> bounds{channels};
@@ -211,9 +213,9 @@ SmallVector<Value> ConvTransposeOp::emitElements(ElementEmitter &e, unsigned, co
         xAt.push_back(position);
         wAt.push_back(iv[d + 1]);
       }
-      return addWhereInside(e, inside, xAt, wAt, sum);
+      return addWhereInside(e, inside, getX().getType().getElementType(), xAt, wAt, acc, sum);
     });
-    return narrow(e.b, e.loc(), sum, ElementEmitter::valueType(elementType));
+    return scalar::cast(e.b, e.loc(), sum, acc, elementType);
   });
 }
 

@@ -3,8 +3,8 @@
 // Guarantees: a verified recurrent layer's operands agree on directions, batch and hidden size as far as they are known, and
 // every activation is one that the templates know. An element of the result needs the whole state of the step before it,
 // which a rule without memory cannot hold: the operation has no element form, only its template.
-#include "dialects/graph/Arithmetic.h"
 #include "dialects/graph/Graph.h"
+#include "dialects/graph/Scalar.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
@@ -84,7 +84,7 @@ LogicalResult RecurrentOp::verify() {
 SmallVector<Value> RecurrentOp::emitElements(ElementEmitter &e, unsigned result, const ElementIndex &, unsigned count) {
   emitOpError("has no element form: it must be the root of its kernel");
   Type type = cast<RankedTensorType>(getResult(result).getType()).getElementType();
-  return Elements(count, scalarConstant(e.b, e.loc(), ElementEmitter::valueType(type), 0));
+  return Elements(count, scalar::constant(e.b, e.loc(), type, 0));
 }
 
 int64_t RecurrentOp::readsPerElement(unsigned operand) {

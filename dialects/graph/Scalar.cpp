@@ -26,6 +26,12 @@ static Value narrow(OpBuilder &b, Location loc, Value x, Type type) {
   return x.getType() == type ? x : arith::TruncFOp::create(b, loc, type, x);
 }
 
+Value multiplyAdd(OpBuilder &b, Location loc, Value x, Value y, Value z) {
+  if (isa<FloatType>(getElementTypeOrSelf(z.getType())))
+    return math::FmaOp::create(b, loc, x, y, z);
+  return arith::AddIOp::create(b, loc, arith::MulIOp::create(b, loc, x, y), z);
+}
+
 Value constant(OpBuilder &b, Location loc, Type type, double value) {
   if (isa<FloatType>(type))
     return arith::ConstantOp::create(b, loc, b.getFloatAttr(type, value));

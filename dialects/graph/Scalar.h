@@ -28,6 +28,8 @@ mlir::Value integerConstant(mlir::OpBuilder &b, mlir::Location loc, mlir::Type t
 mlir::Value reduceIdentity(mlir::OpBuilder &b, mlir::Location loc, ReduceKind kind, mlir::Type type);
 /// Combines two values of the accumulation type.
 mlir::Value reduceCombine(mlir::OpBuilder &b, mlir::Location loc, ReduceKind kind, mlir::Value x, mlir::Value y, mlir::Type type);
+/// x * y + z, scalars or vectors: one fused operation for floats, wrapping for integers.
+mlir::Value multiplyAdd(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x, mlir::Value y, mlir::Value z);
 /// The type sums are kept in: f32 for f16, bf16 and fp8, else the type itself.
 mlir::Type accumulatorType(mlir::Type type);
 bool isUnsigned(mlir::Type type);
