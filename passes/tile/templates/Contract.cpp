@@ -1,0 +1,87 @@
+// The template of graph.contract: [B..., M, K] x [B..., K, N] by the matrix product engine.
+//
+// Guarantees: what Gemm.h guarantees, for every batch; operands that are transposed in memory are read along memory.
+#include "passes/tile/templates/Gemm.h"
+#include "passes/tile/templates/RootResults.h"
+#include "passes/tile/templates/Roots.h"
+#include "passes/tile/templates/View.h"
+
+using namespace mlir;
+using namespace weft::graph;
+namespace weft::tile {
+namespace {
+
+/// One operand of a contraction; `rowDim` and `kDim` are the last two dimensions, in the operand's order.
+class ContractSource : public GemmSource {
+public:
+  ContractSource(View view, ArrayRef<Value> batch, bool isLhs, unsigned width) : view(std::move(view)), batch(batch) {
+    unsigned rank = this->view.rank();
+    rowDim = isLhs ? rank - 2 : rank - 1;
+    kDim = isLhs ? rank - 1 : rank - 2;
+    alongK = this->view.fastest() == int(kDim);
+    run = alongK || this->view.fastest() == int(rowDim) ? this->view.runLength(width) : 1;
+    if (run < width) // the panels store whole register-tile vectors or scalars
+      run = 1;
+  }
+  Values prepare(Kit &, Value row) override { return {row}; }
+  Values load(Kit &kit, ValueRange prepared, Value k) override {
+    SmallVector<Value, 4> at(batch);
+    at.resize(view.rank());
+    at[rowDim] = prepared[0];
+    at[kDim] = k;
+    return view.read(kit, at, run);
+  }
+
+private:
+  View view;
+  ArrayRef<Value> batch;
+  unsigned rowDim, kDim;
+};
+
+LogicalResult emitVariant(KernelEmitter &e, ContractOp op) {
+  Kit kit(e);
+  RootResults results(kit, op);
+  Symbols &symbols = e.symbols;
+  Dims lhs = getDims(op.getLhs()), y = getDims(op.getY());
+  unsigned rank = y.size();
+  AffineExpr m = y[rank - 2], n = y[rank - 1], k = lhs[rank - 1], batches = symbols.constant(1);
+  for (AffineExpr dim : ArrayRef(y).drop_back(2))
+    batches = symbols.mul(batches, dim);
+
+  GemmProblem problem;
+  problem.element = op.getLhs().getType().getElementType();
+  problem.accumulator = gemmAccumulator(problem.element);
+  unsigned width = gemmWidth(problem.accumulator);
+  auto known = [](AffineExpr expr) { return getConstant(expr).value_or(-1); };
+  GemmTile tile = chooseGemmTile(known(m), known(n), known(k), known(batches), problem.accumulator);
+  problem.m = e.host(m);
+  problem.n = e.host(n);
+  problem.k = e.host(k);
+  problem.kDivides = k.isMultipleOf(tile.k);
+  problem.columnRun = n.isMultipleOf(width) ? width : 1;
+  launchGemm(e, tile, m, n, batches);
+
+  GemmPosition at = gemmPosition(kit, tile, problem);
+  SmallVector<Value, 4> batch = kit.e.multi(ElementEmitter::atLinear(at.batch), ArrayRef(y).drop_back(2));
+  ContractSource a(View(op.getLhs()), batch, /*isLhs=*/true, width), b(View(op.getRhs()), batch, /*isLhs=*/false, width);
+  problem.a = &a;
+  problem.b = &b;
+  Type type = op.getY().getType().getElementType();
+  emitGemm(kit, tile, problem, at.tileM, at.tileN, [&](Value row, Value column, ValueRange sums) {
+    SmallVector<Value, 4> index(batch);
+    index.append({row, column});
+    Values values;
+    for (Value sum : sums)
+      values.push_back(scalar::cast(kit.b, kit.loc(), sum, problem.accumulator, type));
+    results.store(0, ElementEmitter::at(index), values);
+  });
+  return success();
+}
+
+} // namespace
+
+LogicalResult emitContract(KernelContext &context) {
+  return context.emit([&](KernelEmitter &e) { return emitVariant(e, cast<ContractOp>(context.root)); });
+}
+
+} // namespace weft::tile
