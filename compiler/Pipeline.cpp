@@ -13,6 +13,11 @@ using namespace mlir;
 namespace weft {
 
 void buildKernelPipeline(OpPassManager &pm, const Options &options) {
+  // Frontends write what operators mean, one by one: merge the seams, then compute every value once.
+  pm.addPass(createSimplify());
+  pm.addPass(createCSEPass());
+  // One kernel instead of three wherever a normalisation is written out in parts.
+  pm.addPass(createMatchNormalize());
   // Every operation that can be kept in a kernel saves a launch and a trip through memory.
   pm.addPass(createFormKernels());
 #if __has_include("passes/tile/Passes.h")

@@ -3,6 +3,24 @@
 #define WEFT_PASSES_GRAPH_TD
 include "mlir/Pass/PassBase.td"
 
+def Simplify : Pass<"simplify", "mlir::ModuleOp"> {
+  let summary = "merges and removes operations without changing a result bit";
+  let description = [{
+    Chains of reshapes, transposes and broadcasts become one; neutral operands, paddings of nothing and concats of one operand
+    vanish; a product with a matrix that all batches share becomes one product with more rows. Example: test/passes/graph/simplify.mlir.
+  }];
+  let dependentDialects = ["::weft::graph::GraphDialect"];
+}
+
+def MatchNormalize : Pass<"match-normalize", "mlir::ModuleOp"> {
+  let summary = "layer and RMS normalisation written out in parts become graph.normalize";
+  let description = [{
+    (x - mean(x)) / sqrt(mean((x - mean(x))^2) + epsilon), also as a product with the reciprocal, and x / sqrt(mean(x^2) + epsilon). One
+    kernel instead of three. Needs simplify before it (pow by 2 is then a product). Example: test/passes/graph/match-normalize.mlir.
+  }];
+  let dependentDialects = ["::weft::graph::GraphDialect"];
+}
+
 def FormKernels : Pass<"form-kernels", "mlir::ModuleOp"> {
   let summary = "groups operations into graph.kernel";
   let description = [{
