@@ -149,4 +149,14 @@ ElementIndex ElementEmitter::advance(const ElementIndex &index, unsigned k) {
   return result;
 }
 
+unsigned defaultRunDims(Operation *op, llvm::function_ref<unsigned(Value)> operandRunDims) {
+  unsigned rank = cast<RankedTensorType>(op->getResult(0).getType()).getRank();
+  if (!op->hasTrait<OpTrait::Elementwise>())
+    return std::min(rank, 1u);
+  unsigned result = rank;
+  for (Value operand : op->getOperands())
+    result = std::min(result, operandRunDims(operand));
+  return result;
+}
+
 } // namespace weft::graph

@@ -4,6 +4,7 @@
 
 #include "mlir/IR/AffineExpr.h"
 #include "mlir/IR/Builders.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/SmallVector.h"
 
 namespace weft::graph {
@@ -73,6 +74,9 @@ public:
 protected:
   mlir::Location currentLoc = mlir::UnknownLoc::get(b.getContext());
 };
+
+/// ElementOp::runDims of operations that do not say it themselves.
+unsigned defaultRunDims(mlir::Operation *op, llvm::function_ref<unsigned(mlir::Value)> operandRunDims);
 
 } // namespace weft::graph
 #endif

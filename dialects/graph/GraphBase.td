@@ -100,6 +100,11 @@ def Graph_ElementOp : OpInterface<"ElementOp"> {
       How often one element of the result reads elements of operand `operand` (1 for elementwise; a window's size for pooling).
     }], "int64_t", "readsPerElement", (ins "unsigned":$operand), "", "return 1;">,
     InterfaceMethod<[{
+      How many trailing dimensions of the result a run of elements may cross as if they were one dimension; `operandRunDims` says the
+      same of an operand. Elementwise operations allow what all of their operands allow, others one unless they say more.
+    }], "unsigned", "runDims", (ins "::llvm::function_ref<unsigned(::mlir::Value)>":$operandRunDims), "",
+      "return ::weft::graph::defaultRunDims($_op, operandRunDims);">,
+    InterfaceMethod<[{
       True for an operation with a template of its own (reduction, contraction, convolution, sort, recurrent cell): it is
       the root of a kernel and never recomputed inside another.
     }], "bool", "isRoot", (ins), "", "return false;">
@@ -114,6 +119,9 @@ class Graph_CostlyElementOpBase<string mnemonic, list<Trait> traits = []>
   : Graph_Op<mnemonic, !listconcat([Pure, DeclareOpInterfaceMethods<Graph_ElementOp, ["elementCost"]>], traits)>;
 class Graph_ElementOpBase<string mnemonic, list<Trait> traits = []>
   : Graph_Op<mnemonic, !listconcat([Pure, DeclareOpInterfaceMethods<Graph_ElementOp>], traits)>;
+// One whose runs may cross dimensions (`runDims`).
+class Graph_RunElementOpBase<string mnemonic, list<Trait> traits = []>
+  : Graph_Op<mnemonic, !listconcat([Pure, DeclareOpInterfaceMethods<Graph_ElementOp, ["runDims"]>], traits)>;
 // One that also reads several operand elements for each of its own.
 class Graph_WindowOpBase<string mnemonic, list<Trait> traits = []>
   : Graph_Op<mnemonic, !listconcat([Pure, DeclareOpInterfaceMethods<Graph_ElementOp, ["elementCost", "readsPerElement"]>], traits)>;

@@ -9,6 +9,18 @@ namespace weft::graph {
 
 using LoopValues = llvm::SmallVector<mlir::Value>;
 
+/// Ends a region with `values`. Loops and branches without values come with their terminator.
+inline void yieldAtEnd(ElementEmitter &emitter, mlir::ValueRange values) {
+  if (!values.empty())
+    mlir::scf::YieldOp::create(emitter.b, emitter.loc(), values);
+}
+inline void enterBlock(mlir::OpBuilder &b, mlir::Block *block) {
+  if (!block->empty() && block->back().hasTrait<mlir::OpTrait::IsTerminator>())
+    b.setInsertionPoint(&block->back());
+  else
+    b.setInsertionPointToEnd(block);
+}
+
 /// for (i = 0; i < count; ++i) values = body(i, values); the final values. `count` may be negative (no iteration).
 inline LoopValues forLoop(ElementEmitter &emitter, mlir::Value count, mlir::ValueRange init,
                           llvm::function_ref<LoopValues(mlir::Value, mlir::ValueRange)> body) {
@@ -16,22 +28,24 @@ inline LoopValues forLoop(ElementEmitter &emitter, mlir::Value count, mlir::Valu
   mlir::Value zero = emitter.constant(0), one = emitter.constant(1);
   auto loop = mlir::scf::ForOp::create(b, emitter.loc(), zero, count, one, init);
   mlir::OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToEnd(loop.getBody());
+  enterBlock(b, loop.getBody());
   LoopValues next = body(loop.getInductionVar(), loop.getRegionIterArgs());
-  mlir::scf::YieldOp::create(b, emitter.loc(), next);
+  yieldAtEnd(emitter, next);
   return LoopValues(loop.getResults());
 }
 
 /// condition ? body() : values.
 inline LoopValues ifThen(ElementEmitter &emitter, mlir::Value condition, mlir::ValueRange values, llvm::function_ref<LoopValues()> body) {
   mlir::OpBuilder &b = emitter.b;
-  auto ifOp = mlir::scf::IfOp::create(b, emitter.loc(), values.getTypes(), condition, /*withElseRegion=*/true);
+  auto ifOp = mlir::scf::IfOp::create(b, emitter.loc(), values.getTypes(), condition, /*withElseRegion=*/!values.empty());
   mlir::OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToEnd(&ifOp.getThenRegion().front());
+  enterBlock(b, &ifOp.getThenRegion().front());
   LoopValues next = body();
-  mlir::scf::YieldOp::create(b, emitter.loc(), next);
-  b.setInsertionPointToEnd(&ifOp.getElseRegion().front());
-  mlir::scf::YieldOp::create(b, emitter.loc(), values);
+  yieldAtEnd(emitter, next);
+  if (values.empty())
+    return {};
+  enterBlock(b, &ifOp.getElseRegion().front());
+  yieldAtEnd(emitter, values);
   return LoopValues(ifOp.getResults());
 }
 

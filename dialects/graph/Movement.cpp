@@ -116,12 +116,72 @@ LogicalResult BroadcastOp::verify() {
 
 OpFoldResult BroadcastOp::fold(FoldAdaptor) { return getX().getType() == getY().getType() ? OpFoldResult(getX()) : OpFoldResult(); }
 
+namespace {
+enum class BroadcastDim { same, repeated, unknown };
+}
+/// How the operand sees each result dimension; a dimension of 1 may be either, and follows its neighbour.
+static SmallVector<BroadcastDim> classify(BroadcastOp op, ArrayRef<AffineExpr> from, ArrayRef<AffineExpr> to) {
+  SmallVector<BroadcastDim> result(to.size(), BroadcastDim::repeated);
+  for (auto [dim, target] : llvm::zip_equal(from, op.getMap())) {
+    bool same = dim == to[target] || (getConstant(dim) && *getConstant(dim) != 1);
+    result[target] = same ? BroadcastDim::same : isConstant(dim, 1) ? BroadcastDim::repeated : BroadcastDim::unknown;
+  }
+  for (size_t i = to.size(); i-- > 0;)
+    if (isConstant(to[i], 1) && i + 1 < to.size() && result[i] != BroadcastDim::unknown)
+      result[i] = result[i + 1];
+  return result;
+}
+
+unsigned BroadcastOp::runDims(llvm::function_ref<unsigned(Value)> operandRunDims) {
+  auto classes = classify(*this, getDims(getX()), getDims(getY()));
+  if (classes.empty() || classes.back() == BroadcastDim::unknown)
+    return classes.size() ? 1 : 0;
+  unsigned run = 0;
+  while (run < classes.size() && classes[classes.size() - 1 - run] == classes.back())
+    ++run;
+  // A run over the operand's own dimensions must be one there too, however many dimensions of 1 stand between.
+  if (classes.back() == BroadcastDim::same && operandRunDims(getX()) < getX().getType().getRank())
+    return 1;
+  return run;
+}
+
+/// The operand's linear index from the result's, dividing once per group of dimensions that the operand sees alike.
+static Value broadcastLinear(ElementEmitter &emitter, ArrayRef<BroadcastDim> classes, ArrayRef<AffineExpr> to, Value linear) {
+  struct Group {
+    BroadcastDim kind;
+    AffineExpr size;
+    Value position;
+  };
+  SmallVector<Group> groups;
+  for (auto [kind, dim] : llvm::zip_equal(classes, to)) {
+    if (groups.empty() || groups.back().kind != kind)
+      groups.push_back({kind, dim, {}});
+    else
+      groups.back().size = groups.back().size * dim;
+  }
+  for (Group &group : llvm::reverse(groups)) {
+    bool first = &group == &groups.front();
+    Value size = first ? Value() : emitter.host(group.size);
+    group.position = first ? linear : emitter.remU(linear, size);
+    if (!first)
+      linear = emitter.divU(linear, size);
+  }
+  Value result = emitter.constant(0);
+  for (Group &group : groups)
+    if (group.kind == BroadcastDim::same)
+      result = emitter.add(emitter.mul(result, emitter.host(group.size)), group.position);
+  return result;
+}
+
 Elements BroadcastOp::emitElements(ElementEmitter &emitter, unsigned, const ElementIndex &index, unsigned count) {
   Dims from = getDims(getX()), to = getDims(getY());
   if (from == to)
     return emitter.operand(0, index, count);
   auto map = getMap();
+  auto classes = classify(*this, from, to);
   auto read = [&](const ElementIndex &at, unsigned n) {
+    if (!at.hasMulti && !llvm::is_contained(classes, BroadcastDim::unknown))
+      return emitter.operand(0, ElementEmitter::atLinear(broadcastLinear(emitter, classes, to, at.linear)), n);
     SmallVector<Value, 4> multi = emitter.multi(at, to), operand;
     for (auto [i, dim] : llvm::enumerate(from)) {
       if (isConstant(dim, 1))
@@ -178,6 +238,11 @@ static std::optional<SmallVector<Value, 4>> squeezeIndex(ElementEmitter &emitter
     result.push_back(kept[next++]);
   }
   return next == kept.size() ? std::optional(result) : std::nullopt;
+}
+
+unsigned ReshapeOp::runDims(llvm::function_ref<unsigned(Value)> operandRunDims) {
+  unsigned rank = getY().getType().getRank();
+  return operandRunDims(getX()) >= getX().getType().getRank() ? rank : std::min(rank, 1u);
 }
 
 Elements ReshapeOp::emitElements(ElementEmitter &emitter, unsigned, const ElementIndex &index, unsigned count) {

@@ -33,7 +33,7 @@ def Graph_IotaOp : Graph_ElementOpBase<"iota"> {
   let assemblyFormat = "attr-dict `:` type($y)";
 }
 
-def Graph_BroadcastOp : Graph_ElementOpBase<"broadcast"> {
+def Graph_BroadcastOp : Graph_RunElementOpBase<"broadcast"> {
   let summary = "repeats elements: operand dimension i becomes result dimension map[i]";
   let description = [{
     `map` is strictly increasing. An operand dimension equals the result dimension, or is 1, or (where neither is provable) is checked
@@ -45,7 +45,7 @@ def Graph_BroadcastOp : Graph_ElementOpBase<"broadcast"> {
   let hasFolder = 1;
 }
 
-def Graph_ReshapeOp : Graph_ElementOpBase<"reshape"> {
+def Graph_ReshapeOp : Graph_RunElementOpBase<"reshape"> {
   let summary = "the same elements in row-major order under other dimensions";
   let arguments = (ins Graph_Tensor:$x);
   let results = (outs Graph_Tensor:$y);

@@ -58,8 +58,8 @@ public:
   void setLoc(mlir::Location loc) { currentLoc = loc; }
 
   //===--- Memory ---===//
-  mlir::Value input(unsigned i) const { return function.getArgument(i); }
-  mlir::Value output(unsigned i) const { return function.getArgument(kernel.getInputs().size() + i); }
+  mlir::Value input(unsigned i) { return function.getArgument(i); }
+  mlir::Value output(unsigned i) { return function.getArgument(kernel.getInputs().size() + i); }
   /// A temporary in global memory that lives during the launch: a tensor type with dimensions over symbols. Call in every variant, in the same order.
   mlir::Value workspace(mlir::RankedTensorType type);
   /// `count` elements of `elementType` (a graph element type) from `pointer[linear]` on, in the widest proven accesses.
@@ -98,7 +98,7 @@ private:
     graph::Elements elements;
     mlir::Block *block;
   };
-  bool isVisible(mlir::Block *block) const;
+  bool isVisible(mlir::Block *block);
   mlir::Value canonical(mlir::Value value, unsigned depth = 0);
   graph::Elements compute(mlir::Value value, const graph::ElementIndex &index, unsigned count);
   graph::Elements constantElements(graph::ConstantOp op, const graph::ElementIndex &index, unsigned count);

@@ -19,7 +19,10 @@ public:
   /// tile.kernel before its return, and fills in `emitter.launch` (grid at least).
   mlir::LogicalResult emit(llvm::function_ref<mlir::LogicalResult(KernelEmitter &emitter)> body);
 
-  const graph::KernelOp kernel;
+  /// True where a tensor of the kernel may stand in memory that the caller gives, at any address its elements allow.
+  bool maybeUnaligned() const;
+
+  graph::KernelOp kernel;
   mlir::Operation *const root; // null for a kernel of element operations only
   graph::Symbols &symbols;
 
@@ -27,13 +30,11 @@ private:
   /// Emits one variant; null where it is skipped.
   mlir::FailureOr<mlir::DictionaryAttr> emitVariant(Variant variant, llvm::function_ref<mlir::LogicalResult(KernelEmitter &)> body);
   graph::Dims indexGuards() const;
-  bool maybeUnaligned() const;
 
   mlir::OpBuilder &b;
   KernelScalars scalars;
   llvm::SmallVector<mlir::Type> workspaceTypes;
   llvm::SmallVector<tile::KernelOp> made;
-  bool needsIndexGuard = false;
 };
 
 using Template = mlir::LogicalResult (*)(KernelContext &);
