@@ -164,13 +164,9 @@ ExitCode Compilation::makeImages() {
 }
 
 ExitCode Compilation::writeArtifact() {
-  FailureOr<SerializedPlan> plan = serializePlan(*module, options.targets, images, diagnostics.getRemarks());
-  if (failed(plan))
-    return ExitCode::modelWrong;
   std::string path = options.output.empty() ? stem + ".weft" : options.output;
   say("writing " + path);
-  std::string wrong = writeFile(path, [&](raw_ostream &os) { writeArtifactTo(*plan, images, os); });
-  return wrong.empty() ? ExitCode::done : fail(ExitCode::machine, wrong);
+  return weft::writeArtifact(*module, options, path, images, diagnostics.getRemarks(), errors);
 }
 
 ExitCode Compilation::writeRemarks() {

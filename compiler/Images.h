@@ -15,8 +15,9 @@ ExitCode addPtx(mlir::ModuleOp module, llvm::StringRef target, const Options &op
                 llvm::raw_ostream &errors);
 /// Adds the machine code of the PTX in `ptx`.
 ExitCode addCubin(Image ptx, llvm::StringRef target, const Options &options, std::vector<Image> &images, llvm::raw_ostream &errors);
-/// Writes the artifact.
-void writeArtifactTo(const SerializedPlan &plan, llvm::ArrayRef<Image> images, llvm::raw_ostream &out);
+/// Writes the artifact of a planned module.
+ExitCode writeArtifact(mlir::ModuleOp module, const Options &options, llvm::StringRef path, std::vector<Image> &images,
+                       llvm::ArrayRef<Remark> remarks, llvm::raw_ostream &errors);
 
 } // namespace weft
 #endif

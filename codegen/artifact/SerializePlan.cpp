@@ -15,7 +15,7 @@ public:
   Serializer(ModuleOp module, func::FuncOp main, Constants &constants)
       : module(module), main(main), constants(constants), expressions(module) {}
   LogicalResult run();
-  std::string finish(ArrayRef<std::string> targets, MutableArrayRef<Image> images, ArrayRef<Remark> remarks);
+  std::string finish(ArrayRef<std::string> targets, ArrayRef<Image> images, ArrayRef<Remark> remarks);
 
 private:
   LogicalResult addBuffer(Operation &op, unsigned block);
@@ -305,7 +305,7 @@ LogicalResult Serializer::run() {
   return addBlock(main.getBody().front(), 0);
 }
 
-std::string Serializer::finish(ArrayRef<std::string> targets, MutableArrayRef<Image> images, ArrayRef<Remark> remarks) {
+std::string Serializer::finish(ArrayRef<std::string> targets, ArrayRef<Image> images, ArrayRef<Remark> remarks) {
   made.producer = "weft 0.1.0";
   made.model = module.getName().value_or("").str();
   made.targets.assign(targets.begin(), targets.end());
@@ -318,18 +318,15 @@ std::string Serializer::finish(ArrayRef<std::string> targets, MutableArrayRef<Im
     constant->bytes = entry.bytes.size();
     made.constants.push_back(std::move(constant));
   }
-  uint64_t offset = 0;
-  for (Image &image : images) {
+  for (const Image &image : images) {
     auto record = std::make_unique<plan::ImageT>();
-    image.offset = offset = llvm::alignTo(offset, 64);
     record->target = image.target;
     record->kind = image.isCubin ? plan::ImageKind::cubin : plan::ImageKind::ptx;
-    record->offset = offset;
+    record->offset = image.offset;
     record->bytes = image.bytes.size();
     record->isa = image.isa;
     record->assembler = image.assembler;
     record->driver = image.driver;
-    offset += image.bytes.size();
     made.images.push_back(std::move(record));
   }
   for (const Remark &remark : remarks) {
@@ -345,7 +342,7 @@ std::string Serializer::finish(ArrayRef<std::string> targets, MutableArrayRef<Im
 }
 } // namespace
 
-FailureOr<SerializedPlan> serializePlan(ModuleOp module, ArrayRef<std::string> targets, MutableArrayRef<Image> images,
+FailureOr<SerializedPlan> serializePlan(ModuleOp module, ArrayRef<std::string> targets, ArrayRef<Image> images,
                                         ArrayRef<Remark> remarks) {
   auto main = module.lookupSymbol<func::FuncOp>("main");
   if (!main)

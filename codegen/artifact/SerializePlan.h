@@ -17,7 +17,7 @@ struct Image {
   std::string isa;       // "7.0"
   std::string assembler; // ptxas' version; "" for PTX
   uint32_t driver = 0;   // least driver, 0 unknown
-  uint64_t offset = 0;   // within the images section; set by serializePlan
+  uint64_t offset = 0;   // within the images section
 };
 
 struct Remark {
@@ -31,7 +31,7 @@ struct SerializedPlan {
 
 /// `module` holds `main` in plan operations with lifetimes, and the kernels. An error has been reported where it fails.
 mlir::FailureOr<SerializedPlan> serializePlan(mlir::ModuleOp module, llvm::ArrayRef<std::string> targets,
-                                              llvm::MutableArrayRef<Image> images, llvm::ArrayRef<Remark> remarks);
+                                              llvm::ArrayRef<Image> images, llvm::ArrayRef<Remark> remarks);
 
 } // namespace weft
 #endif

@@ -18,7 +18,6 @@ module @transposes {
 
 // x * 1 is x; x + 0 is not (-0 + 0 is +0), x - 0 is.
 // CHECK-LABEL: @neutral
-// CHECK-SAME: module
 // CHECK: func.func @main(%[[X:.*]]: tensor
 // CHECK: %[[A:.*]] = graph.binary add %[[X]]
 // CHECK: return %[[X]], %[[A]], %[[X]]
