@@ -3,7 +3,7 @@ add_library(weft_options INTERFACE)
 target_include_directories(weft_options INTERFACE ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
 target_compile_options(weft_options INTERFACE
   -fno-exceptions -fno-rtti -fvisibility-inlines-hidden -ffp-contract=off
-  -Wall -Wextra -Wno-unused-parameter -Werror=return-type -Werror=switch)
+  -Wall -Wextra -Wno-unused-parameter -Wno-deprecated-declarations -Werror=return-type -Werror=switch)
 # Debug info costs link time and disk on small machines; line tables are enough for a backtrace.
 set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O2 -gline-tables-only -DNDEBUG")
 if(WEFT_SANITIZE)

@@ -11,7 +11,7 @@ Exprs::Exprs(const plan::Plan &plan)
     : plan(plan), symbols(plan.symbols() ? plan.symbols()->size() : 0), nodes(plan.expressions() ? plan.expressions()->size() : 0) {}
 
 void Exprs::reset() {
-  std::fill(symbols.begin(), symbols.end(), Symbol());
+  std::fill(symbols.begin(), symbols.end(), SymbolValue());
   ++epoch;
 }
 
@@ -84,7 +84,7 @@ Status Exprs::compute(const plan::ExprNode &e, ExprValue &out) {
   switch (e.op()) {
   case ExprOp::constant: out.i = e.imm(); break;
   case ExprOp::symbol: {
-    const Symbol &symbol = symbols[e.imm()];
+    const SymbolValue &symbol = symbols[e.imm()];
     if (!symbol.set) {
       auto *name = plan.symbols()->Get(e.imm())->name();
       return Status::invalid("the value of symbol " + std::to_string(e.imm()) + (name && name->size() ? " ('" + name->str() + "')" : "") + " is not known");

@@ -25,6 +25,7 @@ public:
   /// Gives a symbol a value; expressions computed with an earlier value of it are computed anew.
   void setSymbol(uint32_t symbol, ExprValue value);
   bool isSet(uint32_t symbol) const { return symbols[symbol].set; }
+  ExprValue symbol(uint32_t number) const { return symbols[number].value; }
   /// True where the value does not depend on a symbol that has no value yet.
   bool isKnown(uint32_t expr);
   /// Errors: overflow, division by zero, a symbol without a value (named).
@@ -33,7 +34,7 @@ public:
 
 private:
   enum class State : uint8_t { unknown, done, failed };
-  struct Symbol {
+  struct SymbolValue {
     ExprValue value;
     bool set = false;
   };
@@ -46,7 +47,7 @@ private:
   Status compute(const plan::ExprNode &node, ExprValue &out);
 
   const plan::Plan &plan;
-  std::vector<Symbol> symbols;
+  std::vector<SymbolValue> symbols;
   std::vector<Node> nodes;
   uint32_t epoch = 1;
 };
