@@ -79,7 +79,7 @@ struct GlobalInfo {
 /// Parsed and decoded PTX.
 class Module {
 public:
-  virtual ~Module();
+  virtual ~Module() = default;
   virtual const std::vector<KernelInfo> &kernels() const = 0;
   virtual const std::vector<GlobalInfo> &globals() const = 0;
   /// Index into kernels(), or -1.
@@ -104,7 +104,7 @@ public:
     uint8_t *host = nullptr;
     uint8_t *initialized = nullptr;
   };
-  virtual ~Memory();
+  virtual ~Memory() = default;
   /// Finds the live allocation that holds `addr`. The interpreter caches the answer for the duration of one launch, so
   /// allocations must not go away while a launch runs.
   virtual bool lookup(uint64_t addr, Range &out) = 0;

@@ -10,8 +10,6 @@
 
 namespace weft::emu {
 
-Module::~Module() = default;
-Memory::~Memory() = default;
 
 int ModuleImpl::findKernel(std::string_view name) const {
   for (size_t i = 0; i < kernelInfos.size(); ++i)
