@@ -294,7 +294,7 @@ Elements KernelEmitter::loadInput(BlockArgument argument, const ElementIndex &in
   if (!current)
     currentLoc = argument.getLoc();
   Value at = linear(index, getDims(argument));
-  Elements result = load(input(argument.getArgNumber()), typeOf(argument).getElementType(), at, count, /*readOnly=*/true);
+  Elements result = load(input(argument.getArgNumber()), typeOf(argument).getElementType(), at, count); // not read-only: a result may share an operand's memory
   currentLoc = outer;
   return result;
 }
