@@ -12,6 +12,8 @@ mlir::LogicalResult emitConvTranspose(KernelContext &context);
 mlir::LogicalResult emitReduce(KernelContext &context);
 mlir::LogicalResult emitSoftmax(KernelContext &context);
 mlir::LogicalResult emitNormalize(KernelContext &context);
+mlir::LogicalResult emitPool(KernelContext &context);
+mlir::LogicalResult emitRecurrent(KernelContext &context);
 
 } // namespace weft::tile
 #endif
