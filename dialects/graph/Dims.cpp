@@ -2,6 +2,7 @@
 #include "dialects/graph/Dims.h"
 #include "dialects/graph/Graph.h"
 #include <cmath>
+#include <map>
 
 using namespace mlir;
 namespace weft::graph {
@@ -46,10 +47,117 @@ bool sameDims(RankedTensorType a, RankedTensorType b) {
   return a.getShape() == b.getShape() && a.getEncoding() == b.getEncoding();
 }
 
+//===----------------------------------------------------------------------===//
+// Polynomials: the canonical form of expressions
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Factors (symbols, floordivs, mods) in a fixed order -> coefficient.
+using Monomial = SmallVector<AffineExpr, 2>;
+
+int compareAtoms(AffineExpr a, AffineExpr b) {
+  if (a == b)
+    return 0;
+  if (a.getKind() != b.getKind())
+    return a.getKind() < b.getKind() ? -1 : 1;
+  if (auto x = dyn_cast<AffineConstantExpr>(a))
+    return x.getValue() < cast<AffineConstantExpr>(b).getValue() ? -1 : 1;
+  if (auto x = dyn_cast<AffineSymbolExpr>(a))
+    return x.getPosition() < cast<AffineSymbolExpr>(b).getPosition() ? -1 : 1;
+  if (auto x = dyn_cast<AffineDimExpr>(a))
+    return x.getPosition() < cast<AffineDimExpr>(b).getPosition() ? -1 : 1;
+  auto x = cast<AffineBinaryOpExpr>(a), y = cast<AffineBinaryOpExpr>(b);
+  int left = compareAtoms(x.getLHS(), y.getLHS());
+  return left ? left : compareAtoms(x.getRHS(), y.getRHS());
+}
+
+struct MonomialLess {
+  bool operator()(const Monomial &a, const Monomial &b) const {
+    if (a.size() != b.size())
+      return a.size() > b.size(); // higher degrees first, the constant last
+    for (auto [x, y] : llvm::zip(a, b))
+      if (int order = compareAtoms(x, y))
+        return order < 0;
+    return false;
+  }
+};
+using Polynomial = std::map<Monomial, int64_t, MonomialLess>;
+
+bool addTo(Polynomial &sum, const Monomial &monomial, int64_t coefficient) {
+  int64_t &value = sum[monomial];
+  if (__builtin_add_overflow(value, coefficient, &value))
+    return false;
+  if (value == 0)
+    sum.erase(monomial);
+  return true;
+}
+
+/// False where a coefficient overflows or the expansion would grow large.
+bool toPolynomial(AffineExpr e, Polynomial &result) {
+  if (auto value = getConstant(e))
+    return addTo(result, {}, *value);
+  auto binary = dyn_cast<AffineBinaryOpExpr>(e);
+  if (binary && binary.getKind() == AffineExprKind::Add)
+    return toPolynomial(binary.getLHS(), result) && toPolynomial(binary.getRHS(), result);
+  if (!binary || binary.getKind() != AffineExprKind::Mul)
+    return addTo(result, {e}, 1);
+  Polynomial left, right;
+  if (!toPolynomial(binary.getLHS(), left) || !toPolynomial(binary.getRHS(), right) || left.size() * right.size() > 64)
+    return false;
+  for (auto &[m, a] : left)
+    for (auto &[n, b] : right) {
+      Monomial product(m);
+      product.append(n.begin(), n.end());
+      llvm::sort(product, [](AffineExpr x, AffineExpr y) { return compareAtoms(x, y) < 0; });
+      int64_t coefficient;
+      if (__builtin_mul_overflow(a, b, &coefficient) || !addTo(result, product, coefficient))
+        return false;
+    }
+  return true;
+}
+
+AffineExpr fromPolynomial(const Polynomial &polynomial, MLIRContext *context) {
+  AffineExpr sum;
+  for (auto &[monomial, coefficient] : polynomial) {
+    AffineExpr term;
+    for (AffineExpr factor : monomial)
+      term = term ? term * factor : factor;
+    term = term ? term * coefficient : getAffineConstantExpr(coefficient, context);
+    sum = sum ? sum + term : term;
+  }
+  return sum ? sum : getAffineConstantExpr(0, context);
+}
+} // namespace
+
+AffineExpr canonicalize(AffineExpr e) {
+  Polynomial polynomial;
+  return toPolynomial(e, polynomial) ? fromPolynomial(polynomial, e.getContext()) : e;
+}
+
+AffineExpr divideExactly(AffineExpr a, AffineExpr b) {
+  Polynomial numerator, divisor, quotient;
+  if (!toPolynomial(a, numerator) || !toPolynomial(b, divisor) || divisor.size() != 1)
+    return {};
+  auto &[factors, coefficient] = *divisor.begin();
+  for (auto &[monomial, c] : numerator) {
+    if (c % coefficient != 0 || (coefficient == -1 && c == INT64_MIN))
+      return {};
+    Monomial rest(monomial);
+    for (AffineExpr factor : factors) {
+      auto it = llvm::find(rest, factor);
+      if (it == rest.end())
+        return {};
+      rest.erase(it);
+    }
+    quotient[rest] = c / coefficient;
+  }
+  return fromPolynomial(quotient, a.getContext());
+}
+
 AffineExpr product(ArrayRef<AffineExpr> dims, MLIRContext *context) {
   AffineExpr result = getAffineConstantExpr(1, context);
   for (AffineExpr dim : dims)
-    result = result * dim;
+    result = canonicalize(result * dim);
   return result;
 }
 
@@ -247,27 +355,23 @@ AffineExpr Symbols::function(SymbolFn fn, ArrayRef<AffineExpr> operands) {
   return expr(it->second);
 }
 
-AffineExpr Symbols::add(AffineExpr a, AffineExpr b) { return a + b; }
-AffineExpr Symbols::sub(AffineExpr a, AffineExpr b) { return a - b; }
+AffineExpr Symbols::add(AffineExpr a, AffineExpr b) { return canonicalize(a + b); }
+AffineExpr Symbols::sub(AffineExpr a, AffineExpr b) { return canonicalize(a - b); }
 
 AffineExpr Symbols::mul(AffineExpr a, AffineExpr b) {
   if (auto x = getConstant(a), y = getConstant(b); x && y)
     return function(SymbolFn::mul, {a, b});
-  return a * b;
+  return canonicalize(a * b);
 }
 
 AffineExpr Symbols::floorDiv(AffineExpr a, AffineExpr b) {
+  if (isConstant(b, 1))
+    return a;
+  if (lowerBound(b).value_or(0) > 0)
+    if (AffineExpr quotient = divideExactly(a, b))
+      return quotient;
   if (auto divisor = getConstant(b); divisor && *divisor > 0)
     return a.floorDiv(b);
-  if (a == b && lowerBound(a).value_or(0) > 0)
-    return constant(1);
-  // (x * b) / b is x where b cannot be 0.
-  if (auto product = dyn_cast<AffineBinaryOpExpr>(a); product && product.getKind() == AffineExprKind::Mul && lowerBound(b).value_or(0) > 0) {
-    if (product.getRHS() == b)
-      return product.getLHS();
-    if (product.getLHS() == b)
-      return product.getRHS();
-  }
   return function(SymbolFn::floordiv, {a, b});
 }
 

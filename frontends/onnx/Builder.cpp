@@ -154,6 +154,18 @@ AffineExpr GraphBuilder::broadcastDim(AffineExpr x, AffineExpr y) {
     check(either(is(symbol, known), is(symbol, c(1))), message);
     return known;
   }
+  // A position table cut to a length (min(length, table)) goes with that length.
+  auto isMinOf = [&](AffineExpr e, AffineExpr of) {
+    auto symbol = dyn_cast<AffineSymbolExpr>(e);
+    if (!symbol || syms[symbol.getPosition()].getFn() != SymbolFn::min)
+      return false;
+    DimsAttr operands = syms[symbol.getPosition()].getOperands();
+    return llvm::is_contained(operands.getExprs(), of) && llvm::any_of(operands.getExprs(), [](AffineExpr o) { return getConstant(o).value_or(0) > 1; });
+  };
+  if (isMinOf(x, y))
+    std::swap(x, y);
+  if (isMinOf(y, x))
+    return check(is(x, y), message), x;
   check(either(is(x, y), either(is(x, c(1)), is(y, c(1)))), message);
   return syms.select(is(x, c(1)), y, x);
 }

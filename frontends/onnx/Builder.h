@@ -88,6 +88,8 @@ public:
   Value compare(CompareKind kind, Value x, Value y);
   Value select(Value condition, Value x, Value y);
   Value cast(Value x, Type type, bool saturate = true);
+  /// f16 and bf16 as f32, where intermediate values could overflow or lose; others stay.
+  Value widen(Value x) { return typeOf(x).isF16() || typeOf(x).isBF16() ? cast(x, f32()) : x; }
   Value add(Value x, Value y) { return binary(BinaryKind::add, x, y); }
   Value sub(Value x, Value y) { return binary(BinaryKind::sub, x, y); }
   Value mul(Value x, Value y) { return binary(BinaryKind::mul, x, y); }

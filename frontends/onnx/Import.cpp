@@ -94,7 +94,10 @@ const HostTensor *Importer::deriveHost(Slot &slot, int level) {
     inputs.push_back(input.kind == Slot::absent ? nullptr : &input);
   }
   Node node(*this, state, *slot.recipe->def, inputs, locationOf(*slot.recipe->def));
-  if (!evaluateOnHost(node))
+  Frame *here = std::exchange(frame, slot.recipe->frame);
+  bool ok = evaluateOnHost(node);
+  frame = here;
+  if (!ok)
     return nullptr;
   slot.host = node.results()[slot.recipe->output].host;
   return slot.host.get();
@@ -168,6 +171,7 @@ LogicalResult Importer::importNode(const NodeDef &def) {
       auto recipe = std::make_shared<Recipe>();
       recipe->def = &def;
       recipe->output = i;
+      recipe->frame = frame;
       for (Slot *input : inputs)
         recipe->inputs.push_back(input ? *input : Slot());
       result.recipe = recipe;
@@ -192,7 +196,8 @@ LogicalResult Importer::importFunction(const Function &function, const NodeDef &
     return emitError(locationOf(def)) << "node '" << def.name << "': function " << function.name << " has " << function.inputs.size()
                                       << " inputs and " << function.outputs.size() << " outputs, found " << inputs.size() << " and "
                                       << def.outputs.size(), failure();
-  Frame inner;
+  frames.push_back(std::make_unique<Frame>());
+  Frame &inner = *frames.back();
   inner.key = key;
   inner.outer = frame;
   for (const Attribute &attribute : function.defaults)

@@ -61,8 +61,8 @@ private:
   Scope *scope = nullptr;
   Frame *frame = nullptr;
   llvm::DenseMap<const Tensor *, Value> constants;
+  std::vector<std::unique_ptr<Frame>> frames;    // live as long as constants that come from their attributes
   std::vector<std::unique_ptr<Function>> bodies; // operators' function bodies that have been inlined
-  int depth = 0;
 };
 
 Type toType(DataType type, mlir::MLIRContext *context); // null for strings and complex numbers

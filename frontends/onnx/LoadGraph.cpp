@@ -130,7 +130,7 @@ static ValueInfo convertValue(const ::onnx::ValueInfoProto &proto, LoadContext &
       break;
     }
   for (const auto &dim : proto.type().tensor_type().shape().dim())
-    if (dim.has_dim_value() && dim.dim_value() < 0)
+    if (dim.has_dim_value() && dim.dim_value() < -1) // -1 is how some exporters write an unknown dimension
       context.error("", "value " + quote(value.name) + ": dimension " + std::to_string(dim.dim_value()) + " is negative");
   return value;
 }

@@ -32,6 +32,7 @@ struct Recipe {
   const NodeDef *def;
   std::vector<Slot> inputs;
   unsigned output;
+  struct Frame *frame; // the function call around it, whose attributes it may use
 };
 
 class Node : public GraphBuilder {
@@ -60,6 +61,7 @@ public:
   int64_t rank(unsigned i) { return dims(i).size(); }
 
   // Host values of inputs: known ones, elements of small graph inputs, else read back from the device.
+  using GraphBuilder::host;
   const HostTensor *host(unsigned i);
   /// The elements as expressions, or an error and nothing.
   std::optional<Dims> hostExprs(unsigned i);
