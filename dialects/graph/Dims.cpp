@@ -135,21 +135,31 @@ AffineExpr canonicalize(AffineExpr e) {
 }
 
 AffineExpr divideExactly(AffineExpr a, AffineExpr b) {
-  Polynomial numerator, divisor, quotient;
-  if (!toPolynomial(a, numerator) || !toPolynomial(b, divisor) || divisor.size() != 1)
+  Polynomial rest, divisor, quotient;
+  if (!toPolynomial(a, rest) || !toPolynomial(b, divisor) || divisor.empty())
     return {};
+  // Long division by leading terms: the order of monomials is graded and lexicographic.
   auto &[factors, coefficient] = *divisor.begin();
-  for (auto &[monomial, c] : numerator) {
-    if (c % coefficient != 0 || (coefficient == -1 && c == INT64_MIN))
+  for (int step = 0; !rest.empty(); ++step) {
+    Monomial monomial = rest.begin()->first;
+    int64_t c = rest.begin()->second;
+    if (step > 64 || (coefficient == -1 && c == INT64_MIN) || c % coefficient != 0)
       return {};
-    Monomial rest(monomial);
     for (AffineExpr factor : factors) {
-      auto it = llvm::find(rest, factor);
-      if (it == rest.end())
+      auto it = llvm::find(monomial, factor);
+      if (it == monomial.end())
         return {};
-      rest.erase(it);
+      monomial.erase(it);
     }
-    quotient[rest] = c / coefficient;
+    quotient[monomial] = c / coefficient;
+    for (auto &[m, d] : divisor) {
+      Monomial product(monomial);
+      product.append(m.begin(), m.end());
+      llvm::sort(product, [](AffineExpr x, AffineExpr y) { return compareAtoms(x, y) < 0; });
+      int64_t value;
+      if (__builtin_mul_overflow(-(c / coefficient), d, &value) || !addTo(rest, product, value))
+        return {};
+    }
   }
   return fromPolynomial(quotient, a.getContext());
 }

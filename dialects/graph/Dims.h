@@ -35,7 +35,7 @@ bool isConstant(mlir::AffineExpr expr, int64_t value);
 bool sameDims(mlir::RankedTensorType a, mlir::RankedTensorType b);
 /// The canonical form: a sum of products with sorted factors, so that equal polynomials are one AffineExpr.
 mlir::AffineExpr canonicalize(mlir::AffineExpr expr);
-/// a / b where b is one product that divides every term of a (b is not 0), else null.
+/// a / b where b divides a as a polynomial (b is not 0 at run time), else null.
 mlir::AffineExpr divideExactly(mlir::AffineExpr a, mlir::AffineExpr b);
 /// Product of all dimensions.
 mlir::AffineExpr product(llvm::ArrayRef<mlir::AffineExpr> dims, mlir::MLIRContext *context);

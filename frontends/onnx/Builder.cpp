@@ -43,6 +43,14 @@ AffineExpr GraphBuilder::product(ArrayRef<AffineExpr> dims) const {
   return result;
 }
 
+bool GraphBuilder::isNonNegative(AffineExpr e) const {
+  if (state.sizes.contains(e) || syms.lowerBound(e).value_or(-1) >= 0)
+    return true;
+  auto binary = dyn_cast<AffineBinaryOpExpr>(e);
+  return binary && (binary.getKind() == AffineExprKind::Add || binary.getKind() == AffineExprKind::Mul) &&
+         isNonNegative(binary.getLHS()) && isNonNegative(binary.getRHS());
+}
+
 void GraphBuilder::check(AffineExpr condition, const Twine &message) {
   if (auto value = getConstant(condition)) {
     if (!*value)

@@ -34,6 +34,7 @@ struct BuildState {
   mlir::Block *entry = nullptr;          // constants are made at its start, so that they are visible everywhere
   mlir::Operation *lastConstant = nullptr;
   llvm::DenseSet<std::pair<mlir::Block *, AffineExpr>> checked;
+  llvm::DenseSet<AffineExpr> sizes; // expressions that are dimensions of tensors, and so never negative
   bool failed = false;
 };
 
@@ -65,6 +66,9 @@ public:
   int64_t axis(int64_t axis, int64_t rank, StringRef what = "axis");
   SmallVector<int64_t> axes(ArrayRef<int64_t> axes, int64_t rank, StringRef what = "axes");
   AffineExpr product(ArrayRef<AffineExpr> dims) const;
+  /// Whether the expression is never negative: by its form, or because dimensions of tensors are not.
+  bool isNonNegative(AffineExpr e) const;
+  void noteSizes(ArrayRef<AffineExpr> dims) { state.sizes.insert(dims.begin(), dims.end()); }
   /// Makes the run stop with `message` where a == b does not hold; an error now where it cannot hold.
   void requireEqual(AffineExpr a, AffineExpr b, const Twine &message);
   void check(AffineExpr condition, const Twine &message);

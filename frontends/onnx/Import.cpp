@@ -10,7 +10,7 @@ using namespace weft::graph;
 namespace weft::onnx {
 
 Importer::Importer(const Model &model, ModuleOp module)
-    : context(module.getContext()), model(model), module(module), symbols(module), state{OpBuilder(context), symbols, nullptr, nullptr, {}, false} {}
+    : context(module.getContext()), model(model), module(module), symbols(module), state{OpBuilder(context), symbols, nullptr, nullptr, {}, {}, false} {}
 
 InFlightDiagnostic Importer::error(const Twine &message) {
   state.failed = true;

@@ -204,8 +204,11 @@ TypeInfo convertType(const ::onnx::TypeProto &proto) {
     type.kind = TypeInfo::tensor;
     type.element = static_cast<DataType>(t.elem_type());
     type.hasShape = t.has_shape();
-    for (const auto &dim : t.shape().dim())
-      type.dims.push_back({dim.has_dim_value() ? dim.dim_value() : -1, dim.dim_param()});
+    for (const auto &dim : t.shape().dim()) {
+      // Exporters write "?" or "None" for dimensions without a name: equal names there do not mean equal dimensions.
+      bool isNamed = dim.dim_param() != "?" && dim.dim_param() != "None" && dim.dim_param() != "-1";
+      type.dims.push_back({dim.has_dim_value() ? dim.dim_value() : -1, isNamed ? dim.dim_param() : std::string()});
+    }
   };
   if (proto.has_tensor_type()) {
     tensor(proto.tensor_type());

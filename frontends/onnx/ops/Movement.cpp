@@ -42,7 +42,7 @@ AffineExpr clampIndex(Node &n, AffineExpr e, AffineExpr dim, AffineExpr low, Aff
     return low;
   if (value ? *value < 0 : false)
     e = n.syms.add(e, dim);
-  else if (!value && n.syms.lowerBound(e).value_or(-1) < 0)
+  else if (!value && !n.isNonNegative(e))
     e = n.syms.select(n.fn(SymbolFn::lt, {e, n.c(0)}), n.syms.add(e, dim), e);
   return n.syms.min(n.syms.max(e, low), high);
 }

@@ -63,6 +63,7 @@ LogicalResult constantOfShape(Node &n) {
 
 LogicalResult shape(Node &n) {
   Dims dims = n.dims(0);
+  n.noteSizes(dims);
   int64_t rank = dims.size(), start = n.i("start", 0), end = n.i("end", rank);
   start = std::clamp<int64_t>(start < 0 ? start + rank : start, 0, rank);
   end = std::clamp<int64_t>(end < 0 ? end + rank : end, start, rank);
@@ -92,7 +93,7 @@ LogicalResult reshape(Node &n) {
       if (i >= from.size())
         return n.error("input 1 ('shape') copies dimension " + Twine(i) + ", but the input has rank " + Twine(from.size()));
       dims.push_back(from[i]);
-    } else if (value || n.syms.lowerBound(e).value_or(-1) >= 0) {
+    } else if (value || n.isNonNegative(e)) {
       dims.push_back(e);
     } else {
       AffineExpr size = e;
