@@ -15,6 +15,9 @@ namespace weft {
 void buildKernelPipeline(OpPassManager &pm, const Options &options) {
   // Frontends write what operators mean, one by one: merge the seams, then compute every value once.
   pm.addPass(createSimplify());
+  // What depends on constants only is known now, transposed weights too; that opens more to merge.
+  pm.addPass(createFoldConstants());
+  pm.addPass(createSimplify());
   pm.addPass(createCSEPass());
   // One kernel instead of three wherever a normalisation is written out in parts.
   pm.addPass(createMatchNormalize());

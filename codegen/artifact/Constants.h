@@ -34,8 +34,5 @@ private:
   uint64_t end = 0;
 };
 
-/// Bits that one element occupies in memory (bool: 8).
-unsigned storedBits(mlir::Type elementType);
-
 } // namespace weft
 #endif

@@ -1,6 +1,7 @@
 // The plan dialect as FlatBuffers: see SerializePlan.h.
 #include "codegen/artifact/SerializePlan.h"
 #include "codegen/artifact/Expressions.h"
+#include "dialects/graph/ConstantData.h"
 #include "dialects/graph/NodeName.h"
 #include "dialects/plan/Plan.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

@@ -12,6 +12,20 @@ def Simplify : Pass<"simplify", "mlir::ModuleOp"> {
   let dependentDialects = ["::weft::graph::GraphDialect"];
 }
 
+def FoldConstants : Pass<"fold-constants", "mlir::ModuleOp"> {
+  let summary = "computes at compile time what depends on constants only";
+  let description = [{
+    Movement (a transposed weight is stored transposed), exact arithmetic, comparisons, casts. A result that is larger than its
+    operands by more than `max-growth` bytes stays an operation: the kernel computes it cheaper than memory brings it.
+    Example: test/passes/graph/fold-constants.mlir.
+  }];
+  let options = [
+    Option<"maxGrowth", "max-growth", "int64_t", "65536", "bytes that a folded result may have beyond its largest operand">,
+    Option<"maxBytes", "max-bytes", "int64_t", "1073741824", "bytes of the largest folded result">
+  ];
+  let dependentDialects = ["::weft::graph::GraphDialect"];
+}
+
 def MatchNormalize : Pass<"match-normalize", "mlir::ModuleOp"> {
   let summary = "layer and RMS normalisation written out in parts become graph.normalize";
   let description = [{
