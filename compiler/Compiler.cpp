@@ -9,15 +9,9 @@
 #include "dialects/plan/Plan.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
+#include "frontends/onnx/Import.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
-#if __has_include("frontends/onnx/Import.h")
-#include "frontends/onnx/Import.h"
-#define WEFT_HAVE_ONNX 1
-#endif
-#if __has_include("dialects/tile/Tile.h")
-#include "dialects/tile/Tile.h"
-#endif
 
 using namespace mlir;
 
@@ -89,11 +83,7 @@ ExitCode Compilation::read() {
   if (!llvm::sys::fs::exists(options.input))
     return fail(ExitCode::modelWrong, options.input + ": there is no such file");
   if (*stage == Stage::onnx) {
-#ifdef WEFT_HAVE_ONNX
     module = onnx::importModel(options.input, context);
-#else
-    return fail(ExitCode::machine, "this weftc was built without its ONNX frontend");
-#endif
   } else {
     module = parseSourceFile<ModuleOp>(options.input, ParserConfig(&context));
   }
@@ -142,25 +132,27 @@ ExitCode Compilation::moduleReached(Stage stage, bool &stop) {
 }
 
 ExitCode Compilation::makeImages() {
-  for (const std::string &target : options.targets) {
-    say("PTX for " + target);
-    if (ExitCode code = addPtx(*module, target, options, images, errors); code != ExitCode::done)
+  // sm_80's PTX runs on every later GPU; without it PTX for compute_80 is the fallback.
+  std::vector<std::string> targets = options.targets;
+  if (options.stopAfter == Stage::artifact && !llvm::is_contained(targets, "sm_80"))
+    targets.push_back("compute_80");
+  say("PTX for " + llvm::join(targets, ", "));
+  if (ExitCode code = addPtx(*module, targets, options, images); code != ExitCode::done)
+    return code;
+  bool stop = false;
+  for (size_t i = 0; i < images.size(); ++i)
+    if (ExitCode code = reached(Stage::ptx, images[i].bytes, stem + "." + images[i].target + ".ptx", stop); stop || code != ExitCode::done)
       return code;
-    bool stop = false;
-    if (ExitCode code = reached(Stage::ptx, images.back().bytes, stem + "." + target + ".ptx", stop); stop || code != ExitCode::done)
-      return code;
-    if (!options.cubins && options.stopAfter != Stage::cubin)
-      continue;
-    say("machine code for " + target);
-    if (ExitCode code = addCubin(images.back(), target, options, images, errors); code != ExitCode::done)
-      return code;
-    if (ExitCode code = reached(Stage::cubin, images.back().bytes, stem + "." + target + ".cubin", stop); stop || code != ExitCode::done)
-      return code;
-  }
-  // sm_80's PTX runs on every later GPU; without it a module for compute_80 is the fallback.
-  if (llvm::is_contained(options.targets, "sm_80"))
+  if (!options.cubins && options.stopAfter != Stage::cubin)
     return ExitCode::done;
-  return addPtx(*module, "compute_80", options, images, errors);
+  say("machine code for " + llvm::join(options.targets, ", "));
+  if (ExitCode code = addCubins(options.targets, options, images, errors); code != ExitCode::done)
+    return code;
+  for (const Image &image : images)
+    if (image.isCubin)
+      if (ExitCode code = reached(Stage::cubin, image.bytes, stem + "." + image.target + ".cubin", stop); stop || code != ExitCode::done)
+        return code;
+  return ExitCode::done;
 }
 
 ExitCode Compilation::writeArtifact() {

@@ -4,9 +4,7 @@
 #include "mlir/Transforms/Passes.h"
 #include "passes/graph/Passes.h"
 #include "passes/plan/Passes.h"
-#if __has_include("passes/tile/Passes.h")
 #include "passes/tile/Passes.h"
-#endif
 
 using namespace mlir;
 
@@ -23,10 +21,8 @@ void buildKernelPipeline(OpPassManager &pm, const Options &options) {
   pm.addPass(createMatchNormalize());
   // Every operation that can be kept in a kernel saves a launch and a trip through memory.
   pm.addPass(createFormKernels());
-#if __has_include("passes/tile/Passes.h")
   // Templates and element rules write the code of each kernel and its launches.
   pm.addPass(createEmitKernels());
-#endif
 }
 
 void buildPlanPipeline(OpPassManager &pm, const Options &options) {
