@@ -3,10 +3,11 @@
 # the environment (WEFT_PTXAS, WEFT_LIBDEVICE), beside the executable, these.
 file(GLOB _ptxas ${PROJECT_SOURCE_DIR}/.venv/lib/python3*/site-packages/nvidia/*/bin/ptxas)
 file(GLOB _libdevice ${PROJECT_SOURCE_DIR}/.venv/lib/python3*/site-packages/nvidia/*/nvvm/libdevice/libdevice.10.bc)
-list(APPEND _ptxas "")
-list(APPEND _libdevice "")
-list(GET _ptxas 0 _ptxas)
-list(GET _libdevice 0 _libdevice)
+foreach(_tool IN ITEMS _ptxas _libdevice)
+  if(${_tool}) # none where no .venv has been made: the runtime alone builds without
+    list(GET ${_tool} 0 ${_tool})
+  endif()
+endforeach()
 set(WEFT_PTXAS "${_ptxas}" CACHE FILEPATH "ptxas that makes the cubins (PyPI: nvidia-cuda-nvcc)")
 set(WEFT_LIBDEVICE "${_libdevice}" CACHE FILEPATH "libdevice.10.bc (PyPI: nvidia-nvvm)")
 add_library(weft_tool_paths INTERFACE)

@@ -103,7 +103,8 @@ Status makeFolders(const std::string &path) {
   struct stat info;
   if (::stat(path.c_str(), &info) < 0)
     return Status::machine("cannot create the folder " + path + because());
-  return S_ISDIR(info.st_mode) ? Status::success() : Status::machine("cannot create the folder " + path + ": it is a file");
+  return S_ISDIR(info.st_mode) ? Status::success()
+                               : Status::machine("cannot create the folder " + path + ": it is a file");
 }
 
 } // namespace weft

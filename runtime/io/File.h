@@ -13,8 +13,8 @@ namespace weft {
 /// Every byte of a file. Errors are `invalid`: the caller named the file.
 Status readFile(const std::string &path, std::vector<uint8_t> &bytes);
 
-/// Writes beside the target under a temporary name, then renames. On an error (`machine`) the old file, if any, is as it was
-/// and nothing else is left.
+/// Writes beside the target under a temporary name, then renames. On an error (`machine`) the old file, if any, is as
+/// it was and nothing else is left.
 Status writeFile(const std::string &path, std::span<const uint8_t> bytes);
 Status writeFile(const std::string &path, const std::string &text);
 

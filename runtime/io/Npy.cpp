@@ -12,9 +12,9 @@ namespace {
 /// How an element type looks in a file: as NumPy's own type, or as raw bits.
 struct FileType {
   ElementType type;
-  char kind;            // of NumPy, as this writes it
-  unsigned size;        // bytes per element in the file
-  const char *mlDtype;  // the name in ml_dtypes, or "" where NumPy has the type itself
+  char kind;           // of NumPy, as this writes it
+  unsigned size;       // bytes per element in the file
+  const char *mlDtype; // the name in ml_dtypes, or "" where NumPy has the type itself
 };
 constexpr FileType fileTypes[] = {
     {ElementType::float32, 'f', 4, ""},
@@ -90,7 +90,8 @@ bool countElements(const std::vector<int64_t> &shape, uint64_t &count) {
 }
 
 /// Calls `take(k, position)` for each element k in row-major order, with its place in the file.
-template <typename Take> void forEachElement(const std::vector<int64_t> &shape, bool fortranOrder, uint64_t count, Take take) {
+template <typename Take>
+void forEachElement(const std::vector<int64_t> &shape, bool fortranOrder, uint64_t count, Take take) {
   if (!fortranOrder || shape.size() < 2) {
     for (uint64_t i = 0; i < count; ++i)
       take(i, i);
@@ -183,12 +184,13 @@ Status readNarrow(ElementType type, const uint8_t *data, uint64_t count, bool fo
     out.bytes[k / perByte] |= uint8_t((value & mask) << k % perByte * bits);
   });
   if (wrong >= 0)
-    return Status::invalid("the value " + std::to_string(wrong) + " does not fit " + ortTypeName(type) + "; expected raw bits up to " +
-                           std::to_string(mask));
+    return Status::invalid("the value " + std::to_string(wrong) + " does not fit " + ortTypeName(type) +
+                           "; expected raw bits up to " + std::to_string(mask));
   return Status::success();
 }
 
-void readPlain(const npy::Type &type, ElementType element, const uint8_t *data, uint64_t count, bool fortranOrder, Array &out) {
+void readPlain(const npy::Type &type, ElementType element, const uint8_t *data, uint64_t count, bool fortranOrder,
+               Array &out) {
   size_t size = type.size, part = type.kind == 'c' ? size / 2 : size;
   out.bytes.resize(count * size);
   if (!count)
@@ -196,7 +198,9 @@ void readPlain(const npy::Type &type, ElementType element, const uint8_t *data, 
   if (!fortranOrder || out.shape.size() < 2)
     std::memcpy(out.bytes.data(), data, count * size);
   else
-    forEachElement(out.shape, true, count, [&](uint64_t k, uint64_t position) { std::memcpy(&out.bytes[k * size], data + position * size, size); });
+    forEachElement(out.shape, true, count, [&](uint64_t k, uint64_t position) {
+      std::memcpy(&out.bytes[k * size], data + position * size, size);
+    });
   if (type.bigEndian && part > 1)
     for (auto at = out.bytes.begin(); at != out.bytes.end(); at += ptrdiff_t(part))
       std::reverse(at, at + ptrdiff_t(part));
@@ -215,9 +219,12 @@ Status parseNpy(std::span<const uint8_t> file, ElementType expected, Array &out)
   if (expected != ElementType::undefined) {
     wanted = findType(expected);
     if (!wanted || !matches(type, *wanted))
-      return Status::invalid("expected " + (wanted ? describe(*wanted) : "a known type") + ", the file holds '" + header.descr + "'");
+      return Status::invalid("expected " + (wanted ? describe(*wanted) : "a known type") + ", the file holds '" +
+                             header.descr + "'");
   } else {
-    auto at = std::ranges::find_if(fileTypes, [&](const FileType &known) { return type.kind != 'V' || !type.name.empty() ? matches(type, known) : false; });
+    auto at = std::ranges::find_if(fileTypes, [&](const FileType &known) {
+      return type.kind != 'V' || !type.name.empty() ? matches(type, known) : false;
+    });
     if (at == std::end(fileTypes))
       return Status::invalid("the .npy type '" + header.descr + "' is no ONNX type");
     wanted = at;
@@ -228,8 +235,8 @@ Status parseNpy(std::span<const uint8_t> file, ElementType expected, Array &out)
   if (type.size == 0 && count > 0)
     return Status::invalid("the .npy type '" + header.descr + "' has no bytes");
   if (bytes != found)
-    return Status::invalid("shape " + shapeText(header.shape) + " of '" + header.descr + "' needs " + std::to_string(bytes) +
-                           " bytes of data, the file holds " + std::to_string(found));
+    return Status::invalid("shape " + shapeText(header.shape) + " of '" + header.descr + "' needs " +
+                           std::to_string(bytes) + " bytes of data, the file holds " + std::to_string(found));
   out = {};
   out.type = wanted->type;
   out.shape = header.shape;
@@ -271,10 +278,12 @@ Status encodeNpy(const Array &array, std::vector<uint8_t> &file) {
   const FileType *type = findType(array.type);
   uint64_t count;
   if (!type || !countElements(array.shape, count))
-    return Status::invalid("an array of unknown type or impossible shape " + shapeText(array.shape) + " cannot be written");
+    return Status::invalid("an array of unknown type or impossible shape " + shapeText(array.shape) +
+                           " cannot be written");
   bool isString = array.type == ElementType::string;
   if (isString ? array.strings.size() != count : array.bytes.size() != byteSize(array.type, count))
-    return Status::invalid("an array of shape " + shapeText(array.shape) + " has " + std::to_string(isString ? array.strings.size() : array.bytes.size()) +
+    return Status::invalid("an array of shape " + shapeText(array.shape) + " has " +
+                           std::to_string(isString ? array.strings.size() : array.bytes.size()) +
                            (isString ? " strings" : " bytes"));
   if (isString)
     return encodeStrings(array, file);

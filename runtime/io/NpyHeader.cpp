@@ -1,5 +1,5 @@
-// The header of a .npy file: see NpyHeader.h. The dictionary is a Python literal of three keys; a parser of exactly that
-// much reads it.
+// The header of a .npy file: see NpyHeader.h. The dictionary is a Python literal of three keys; a parser of exactly
+// that much reads it.
 #include "runtime/io/NpyHeader.h"
 #include <algorithm>
 #include <cstring>
@@ -165,10 +165,17 @@ Status encodeHeader(const std::string &descr, const std::vector<int64_t> &shape,
 
 Status parseType(const std::string &descr, Type &out) {
   // ml_dtypes: the names, and bytes per element.
-  static constexpr std::pair<std::string_view, unsigned> named[] = {
-      {"bfloat16", 2},       {"float8_e4m3fn", 1}, {"float8_e4m3fnuz", 1}, {"float8_e5m2", 1}, {"float8_e5m2fnuz", 1},
-      {"float8_e8m0fnu", 1}, {"float4_e2m1fn", 1}, {"int4", 1},            {"uint4", 1},       {"int2", 1},
-      {"uint2", 1}};
+  static constexpr std::pair<std::string_view, unsigned> named[] = {{"bfloat16", 2},
+                                                                    {"float8_e4m3fn", 1},
+                                                                    {"float8_e4m3fnuz", 1},
+                                                                    {"float8_e5m2", 1},
+                                                                    {"float8_e5m2fnuz", 1},
+                                                                    {"float8_e8m0fnu", 1},
+                                                                    {"float4_e2m1fn", 1},
+                                                                    {"int4", 1},
+                                                                    {"uint4", 1},
+                                                                    {"int2", 1},
+                                                                    {"uint2", 1}};
   for (auto [name, size] : named)
     if (descr == name) {
       out = {'V', size, false, descr};
@@ -180,7 +187,8 @@ Status parseType(const std::string &descr, Type &out) {
     out.bigEndian = rest[0] == '>';
     rest.remove_prefix(1);
   }
-  bool good = rest.size() >= 2 && rest.size() <= 10 && std::string_view("biufcVUS").find(rest[0]) != std::string_view::npos;
+  bool good =
+      rest.size() >= 2 && rest.size() <= 10 && std::string_view("biufcVUS").find(rest[0]) != std::string_view::npos;
   if (good) {
     out.kind = rest[0];
     for (char digit : rest.substr(1)) {

@@ -1,5 +1,5 @@
-// A reader of protobuf's wire format. Never reads outside the bytes it was given; a message that breaks off or has a wire
-// type that does not exist ends it with `failed`.
+// A reader of protobuf's wire format. Never reads outside the bytes it was given; a message that breaks off or has a
+// wire type that does not exist ends it with `failed`.
 #ifndef WEFT_RUNTIME_IO_WIRE_H
 #define WEFT_RUNTIME_IO_WIRE_H
 
@@ -33,9 +33,12 @@ public:
     if (tag >> 32 || field.number == 0)
       return fail();
     switch (tag & 7) {
-    case varint: return readVarint(field.value);
-    case fixed64: return readFixed(8, field.value);
-    case fixed32: return readFixed(4, field.value);
+    case varint:
+      return readVarint(field.value);
+    case fixed64:
+      return readFixed(8, field.value);
+    case fixed32:
+      return readFixed(4, field.value);
     case bytes: {
       uint64_t size;
       if (!readVarint(size))
@@ -46,7 +49,8 @@ public:
       at += size;
       return true;
     }
-    default: return fail(); // groups, which ONNX does not use, and numbers without a meaning
+    default:
+      return fail(); // groups, which ONNX does not use, and numbers without a meaning
     }
   }
   bool readVarint(uint64_t &value) {

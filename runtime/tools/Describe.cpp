@@ -63,7 +63,8 @@ Dim dimOf(const plan::Plan &plan, const plan::InputOutput &value, uint32_t index
   return dim;
 }
 
-std::vector<Value> valuesOf(const plan::Plan &plan, const flatbuffers::Vector<flatbuffers::Offset<plan::InputOutput>> *list) {
+std::vector<Value> valuesOf(const plan::Plan &plan,
+                            const flatbuffers::Vector<flatbuffers::Offset<plan::InputOutput>> *list) {
   std::vector<Value> values;
   for (size_t i = 0; list && i < list->size(); ++i) {
     const plan::InputOutput &one = *list->Get(unsigned(i));
@@ -99,7 +100,8 @@ private:
     for (uint32_t at = 0; at < instructions->size(); ++at) {
       Sizes live;
       for (const plan::Tensor *tensor : *plan.tensors())
-        if (tensor->storage() == plan::Storage::arena && tensor->block() == block && tensor->first_use() <= at && at <= tensor->last_use())
+        if (tensor->storage() == plan::Storage::arena && tensor->block() == block && tensor->first_use() <= at &&
+            at <= tensor->last_use())
           ++live[tensor->bytes()];
       std::set<Sizes> inner;
       if (const plan::If *branch = instructions->Get(at)->op_as_If()) {
@@ -210,10 +212,12 @@ std::string toJson(const Facts &facts) {
            joined(v.shape, [](const Dim &d) { return d.json(); }) + "]}";
   };
   bool known = facts.arenaText.empty();
-  return "{\"inputs\": [" + joined(facts.inputs, value) + "],\n \"outputs\": [" + joined(facts.outputs, value) + "],\n \"targets\": [" +
-         joined(facts.targets, jsonString) + "],\n \"kernels\": " + std::to_string(facts.kernels) + ", \"launches\": " + std::to_string(facts.launches) +
-         ", \"constant_bytes\": " + std::to_string(facts.constantBytes) +
-         ",\n \"arena_bytes\": " + (known ? std::to_string(facts.arenaBytes) + ", \"live_bytes\": " + std::to_string(facts.liveBytes) : jsonString(facts.arenaText)) +
+  return "{\"inputs\": [" + joined(facts.inputs, value) + "],\n \"outputs\": [" + joined(facts.outputs, value) +
+         "],\n \"targets\": [" + joined(facts.targets, jsonString) +
+         "],\n \"kernels\": " + std::to_string(facts.kernels) + ", \"launches\": " + std::to_string(facts.launches) +
+         ", \"constant_bytes\": " + std::to_string(facts.constantBytes) + ",\n \"arena_bytes\": " +
+         (known ? std::to_string(facts.arenaBytes) + ", \"live_bytes\": " + std::to_string(facts.liveBytes)
+                : jsonString(facts.arenaText)) +
          "}\n";
 }
 
@@ -222,17 +226,20 @@ std::string toText(const Artifact &artifact, const Facts &facts) {
   auto list = [](const char *title, const std::vector<Value> &values) {
     std::string out = std::string(title) + "\n";
     for (const Value &value : values)
-      out += "  " + value.name + ": " + value.type + " [" + joined(value.shape, [](const Dim &d) { return d.plain(); }) + "]\n";
+      out += "  " + value.name + ": " + value.type + " [" +
+             joined(value.shape, [](const Dim &d) { return d.plain(); }) + "]\n";
     return out;
   };
   std::string out = artifact.path() + (plan.model() ? ": model '" + plan.model()->str() + "'" : "") +
                     (plan.producer() ? ", made by " + plan.producer()->str() : "") + "\n";
   out += list("inputs", facts.inputs) + list("outputs", facts.outputs);
   out += "targets    " + joined(facts.targets, [](const std::string &s) { return s; }) + "\n";
-  out += "kernels    " + std::to_string(facts.kernels) + ", launched by " + std::to_string(facts.launches) + " instructions\n";
+  out += "kernels    " + std::to_string(facts.kernels) + ", launched by " + std::to_string(facts.launches) +
+         " instructions\n";
   out += "constants  " + std::to_string(facts.constantBytes) + " bytes\n";
   return out + "arena      " +
-         (facts.arenaText.empty() ? std::to_string(facts.arenaBytes) + " bytes, of which live at the worst step " + std::to_string(facts.liveBytes)
+         (facts.arenaText.empty() ? std::to_string(facts.arenaBytes) + " bytes, of which live at the worst step " +
+                                        std::to_string(facts.liveBytes)
                                   : facts.arenaText + " bytes, before alignment; --shape gives the number") +
          "\n";
 }

@@ -65,17 +65,22 @@ template <bool Options::*Member> std::string setTrue(Options &options, const std
 }
 
 constexpr Flag flags[] = {
-    {"--input", "NAME=FILE", "an input, from a .npy file or a .pb file with an ONNX TensorProto; once per input", addInput},
-    {"--output", "DIR", "folder for the outputs, one NAME.npy each; made where it is missing", setText<&Options::output>},
+    {"--input", "NAME=FILE", "an input, from a .npy file or a .pb file with an ONNX TensorProto; once per input",
+     addInput},
+    {"--output", "DIR", "folder for the outputs, one NAME.npy each; made where it is missing",
+     setText<&Options::output>},
     {"--device", "DEVICE", "auto (default) | cuda[:ORDINAL,...] | emulator[:COUNT][@sm_XX]", setDevice},
     {"--repeat", "N", "run N times and report the times", setRepeat},
-    {"--profile", "FILE", "write the phases as a trace that Perfetto and chrome://tracing open", setText<&Options::profile>},
+    {"--profile", "FILE", "write the phases as a trace that Perfetto and chrome://tracing open",
+     setText<&Options::profile>},
     {"--counters", "FILE", "write what the emulator counted, as JSON", setText<&Options::counters>},
-    {"--check", "", "let the emulator look for bad accesses and races; findings end the run with code 1", setTrue<&Options::check>},
+    {"--check", "", "let the emulator look for bad accesses and races; findings end the run with code 1",
+     setTrue<&Options::check>},
     {"--describe", "", "print what the artifact holds and run nothing", setTrue<&Options::describe>},
     {"--json", "", "with --describe: as JSON", setTrue<&Options::json>},
     {"--shape", "NAME=1x3x640", "with --describe: the shape of an input; once per input", addShape},
-    {"--batch", "FILE", "run each line of the file as a command line, and print rc=CODE and the error of each", setText<&Options::batch>},
+    {"--batch", "FILE", "run each line of the file as a command line, and print rc=CODE and the error of each",
+     setText<&Options::batch>},
     {"--help", "", "print this", setTrue<&Options::help>},
 };
 
@@ -88,7 +93,8 @@ std::string checkTogether(const Options &options) {
   if (!options.describe && (options.json || !options.shapes.empty()))
     return std::string(options.json ? "--json" : "--shape") + " goes with --describe";
   if (options.device.kind == DeviceSpec::cuda && (options.check || !options.counters.empty()))
-    return std::string(options.check ? "--check" : "--counters") + " needs the emulator: a GPU does not report it; use --device=emulator";
+    return std::string(options.check ? "--check" : "--counters") +
+           " needs the emulator: a GPU does not report it; use --device=emulator";
   return "";
 }
 } // namespace

@@ -46,8 +46,9 @@ public:
   void end() {
     if (current.empty())
       return;
-    events += (events.empty() ? "" : ",\n") + std::string("{\"name\": ") + jsonString(current) + ", \"ph\": \"X\", \"pid\": 1, \"tid\": 1, \"ts\": " +
-              std::to_string(start) + ", \"dur\": " + std::to_string(microseconds() - start) + "}";
+    events += (events.empty() ? "" : ",\n") + std::string("{\"name\": ") + jsonString(current) +
+              ", \"ph\": \"X\", \"pid\": 1, \"tid\": 1, \"ts\": " + std::to_string(start) +
+              ", \"dur\": " + std::to_string(microseconds() - start) + "}";
     current.clear();
   }
   std::string json() const { return "{\"displayTimeUnit\": \"ms\", \"traceEvents\": [\n" + events + "\n]}\n"; }
@@ -66,7 +67,8 @@ using Outputs = std::vector<std::pair<std::string, Array>>;
 std::string fileNameOf(const std::string &name) {
   std::string out = name;
   for (char &c : out)
-    if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '-'))
+    if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' ||
+          c == '-'))
       c = '_';
   return out + ".npy";
 }
@@ -93,7 +95,8 @@ Status checkOutputNames(const plan::Plan &plan) {
     std::string name = output->name()->str();
     auto [at, fresh] = taken.emplace(fileNameOf(name), name);
     if (!fresh)
-      return Status::invalid("the outputs '" + at->second + "' and '" + name + "' would both be written to " + at->first);
+      return Status::invalid("the outputs '" + at->second + "' and '" + name + "' would both be written to " +
+                             at->first);
   }
   return Status::success();
 }
@@ -106,7 +109,8 @@ std::string inputNames(const plan::Plan &plan) {
 }
 
 /// Splits NAME=FILE: NAME is the longest input name that fits, else what stands before the first '='.
-const plan::InputOutput *findInput(const plan::Plan &plan, const std::string &text, std::string &name, std::string &file) {
+const plan::InputOutput *findInput(const plan::Plan &plan, const std::string &text, std::string &name,
+                                   std::string &file) {
   const plan::InputOutput *found = nullptr;
   name = text.substr(0, text.find('='));
   for (const plan::InputOutput *input : *plan.inputs())
@@ -127,14 +131,15 @@ Status readInputs(const plan::Plan &plan, const Options &options, std::map<std::
     if (inputs.contains(name))
       return Status::invalid("--input: '" + name + "' is given twice");
     Array &array = inputs[name];
-    Status status = file.ends_with(".pb") ? readProtoTensor(file, input->type(), array) : readNpy(file, input->type(), array);
+    Status status =
+        file.ends_with(".pb") ? readProtoTensor(file, input->type(), array) : readNpy(file, input->type(), array);
     if (!status.ok())
       return {status.code, "input '" + name + "': " + status.message};
   }
   for (const plan::InputOutput *input : *plan.inputs())
     if (!inputs.contains(input->name()->str()))
-      return Status::invalid("input '" + input->name()->str() + "' is missing: expected tensor(" + ortTypeName(input->type()) +
-                             "), give it with --input " + input->name()->str() + "=FILE");
+      return Status::invalid("input '" + input->name()->str() + "' is missing: expected tensor(" +
+                             ortTypeName(input->type()) + "), give it with --input " + input->name()->str() + "=FILE");
   return Status::success();
 }
 
@@ -155,14 +160,14 @@ Status writeOutputs(const Outputs &outputs, const std::string &folder) {
 std::string timesText(std::vector<double> times) {
   std::ranges::sort(times);
   char text[160];
-  std::snprintf(text, sizeof text, "%zu runs, best %.3f ms, median %.3f ms, worst %.3f ms", times.size(), times.front(), times[times.size() / 2],
-                times.back());
+  std::snprintf(text, sizeof text, "%zu runs, best %.3f ms, median %.3f ms, worst %.3f ms", times.size(), times.front(),
+                times[times.size() / 2], times.back());
   return text;
 }
 
 /// Runs as often as --repeat says; the outputs are the last run's.
-Status runAll(Model &model, const std::map<std::string, Array> &inputs, const Options &options, Profile &profile, Outputs &outputs,
-              std::vector<double> &times) {
+Status runAll(Model &model, const std::map<std::string, Array> &inputs, const Options &options, Profile &profile,
+              Outputs &outputs, std::vector<double> &times) {
   Session session(model);
   for (uint64_t i = 0; i < options.repeat; ++i) {
     profile.begin(options.repeat == 1 ? "run" : "run " + std::to_string(i));
@@ -308,8 +313,9 @@ std::string firstErrorLine(const std::string &text) {
   return begin == std::string::npos ? "" : text.substr(begin, text.find('\n', begin) - begin);
 }
 
-/// Each line of the file is one command line, with or without the tool's name in front; blank lines and lines that begin
-/// with '#' are skipped. A line's own output goes before its rc line. The exit code says only whether the file was read.
+/// Each line of the file is one command line, with or without the tool's name in front; blank lines and lines that
+/// begin with '#' are skipped. A line's own output goes before its rc line. The exit code says only whether the file
+/// was read.
 int runBatch(const std::string &path) {
   Streams own;
   std::vector<uint8_t> bytes;

@@ -20,7 +20,8 @@ inline Bytes npyFile(const std::string &header, const Bytes &data, int version =
   return file;
 }
 inline std::string npyHeader(const std::string &descr, const std::string &shape, bool fortran = false) {
-  return "{'descr': '" + descr + "', 'fortran_order': " + (fortran ? "True" : "False") + ", 'shape': " + shape + ", }\n";
+  return "{'descr': '" + descr + "', 'fortran_order': " + (fortran ? "True" : "False") + ", 'shape': " + shape +
+         ", }\n";
 }
 
 template <typename T> Bytes bytesOf(std::initializer_list<T> values) {

@@ -1,5 +1,5 @@
-// Mutated files are read or refused, never more: no crash, no read outside the bytes (AddressSanitizer's build of this test
-// sees it), and whatever is accepted has as much data as its shape says. Fixed seed.
+// Mutated files are read or refused, never more: no crash, no read outside the bytes (AddressSanitizer's build of this
+// test sees it), and whatever is accepted has as much data as its shape says. Fixed seed.
 #include "Builders.h"
 #include "runtime/io/Npy.h"
 #include "runtime/io/ProtoTensor.h"
@@ -19,15 +19,23 @@ Bytes mutate(Bytes data, std::mt19937 &random) {
     size_t at = below(data.size()), length = std::min(1 + below(8), data.size() - at);
     auto place = data.begin() + ptrdiff_t(at);
     switch (below(5)) {
-    case 0: data[at] = uint8_t(random()); break;
-    case 1: data[at] ^= uint8_t(1 << below(8)); break;
-    case 2: data.erase(place, place + ptrdiff_t(length)); break;
+    case 0:
+      data[at] = uint8_t(random());
+      break;
+    case 1:
+      data[at] ^= uint8_t(1 << below(8));
+      break;
+    case 2:
+      data.erase(place, place + ptrdiff_t(length));
+      break;
     case 3: {
       Bytes copy(place, place + ptrdiff_t(length));
       data.insert(place, copy.begin(), copy.end());
       break;
     }
-    case 4: data.resize(at); break;
+    case 4:
+      data.resize(at);
+      break;
     }
   }
   return data;
@@ -74,7 +82,9 @@ TEST(Fuzz, Npy) {
 }
 
 TEST(Fuzz, ProtoTensor) {
-  auto tensor = [](ElementType type, int64_t count) { return Proto().number(1, count).number(2, int64_t(type)).content(8, {'n'}); };
+  auto tensor = [](ElementType type, int64_t count) {
+    return Proto().number(1, count).number(2, int64_t(type)).content(8, {'n'});
+  };
   fuzz({{tensor(ElementType::float32, 4).content(9, Bytes(16, 3)).bytes, ElementType::float32},
         {tensor(ElementType::float32, 2).content(4, Bytes(8, 3)).bytes, ElementType::float32},
         {tensor(ElementType::float16, 3).packed(5, {1, 2, 0x3C00}).bytes, ElementType::float16},

@@ -40,13 +40,16 @@ TEST(Npy, ScalarsAndEmptyArrays) {
 }
 
 TEST(Npy, BigEndianIsSwappedByPart) {
-  EXPECT_EQ(parse(npyFile(npyHeader(">i4", "(2,)"), {0, 0, 1, 2, 0xFF, 0xFF, 0xFF, 0xFE}), ElementType::int32).bytes, bytesOf<int32_t>({258, -2}));
-  EXPECT_EQ(parse(npyFile(npyHeader(">c8", "()"), {0x3F, 0x80, 0, 0, 0x40, 0, 0, 0}), ElementType::complex64).bytes, bytesOf<float>({1, 2}));
+  EXPECT_EQ(parse(npyFile(npyHeader(">i4", "(2,)"), {0, 0, 1, 2, 0xFF, 0xFF, 0xFF, 0xFE}), ElementType::int32).bytes,
+            bytesOf<int32_t>({258, -2}));
+  EXPECT_EQ(parse(npyFile(npyHeader(">c8", "()"), {0x3F, 0x80, 0, 0, 0x40, 0, 0, 0}), ElementType::complex64).bytes,
+            bytesOf<float>({1, 2}));
 }
 
 // [2, 3] stored column by column.
 TEST(Npy, FortranOrder) {
-  Array array = parse(npyFile(npyHeader("<i2", "(2, 3)", true), bytesOf<int16_t>({1, 4, 2, 5, 3, 6})), ElementType::int16);
+  Array array =
+      parse(npyFile(npyHeader("<i2", "(2, 3)", true), bytesOf<int16_t>({1, 4, 2, 5, 3, 6})), ElementType::int16);
   EXPECT_EQ(array.bytes, bytesOf<int16_t>({1, 2, 3, 4, 5, 6}));
 }
 
@@ -57,7 +60,8 @@ TEST(Npy, BooleansBecomeZeroOrOne) {
 // bfloat16 arrives as raw bits, as numpy.save writes ml_dtypes' arrays, and by name.
 TEST(Npy, RawBitTypes) {
   for (const char *descr : {"<u2", "<V2", "|V2", "bfloat16"})
-    EXPECT_EQ(parse(npyFile(npyHeader(descr, "(1,)"), {0x80, 0x3F}), ElementType::bfloat16).bytes, (Bytes{0x80, 0x3F})) << descr;
+    EXPECT_EQ(parse(npyFile(npyHeader(descr, "(1,)"), {0x80, 0x3F}), ElementType::bfloat16).bytes, (Bytes{0x80, 0x3F}))
+        << descr;
   for (const char *descr : {"|u1", "<V1", "<f1", "float8_e5m2"})
     EXPECT_EQ(parse(npyFile(npyHeader(descr, "(1,)"), {0x3C}), ElementType::float8e5m2).bytes, Bytes{0x3C}) << descr;
   EXPECT_TRUE(has(refusal(npyFile(npyHeader("float8_e5m2", "(1,)"), {0}), ElementType::float8e4m3fn), "float8e4m3fn"));
@@ -76,8 +80,10 @@ TEST(Npy, FourAndTwoBitValues) {
 
 TEST(Npy, Strings) {
   Bytes data = bytesOf<uint32_t>({'a', 0xE9, 0x1F600, 0, 0, 0});
-  EXPECT_EQ(parse(npyFile(npyHeader("<U3", "(2,)"), data), ElementType::string).strings, (std::vector<std::string>{"a\xC3\xA9\xF0\x9F\x98\x80", ""}));
-  EXPECT_EQ(parse(npyFile(npyHeader(">U1", "()"), {0, 0, 0, 'z'}), ElementType::string).strings, std::vector<std::string>{"z"});
+  EXPECT_EQ(parse(npyFile(npyHeader("<U3", "(2,)"), data), ElementType::string).strings,
+            (std::vector<std::string>{"a\xC3\xA9\xF0\x9F\x98\x80", ""}));
+  EXPECT_EQ(parse(npyFile(npyHeader(">U1", "()"), {0, 0, 0, 'z'}), ElementType::string).strings,
+            std::vector<std::string>{"z"});
   EXPECT_TRUE(has(refusal(npyFile(npyHeader("<U1", "()"), {0, 0xD8, 0, 0}), ElementType::string), "Unicode"));
   EXPECT_TRUE(has(refusal(npyFile(npyHeader("|O", "()"), {1}), ElementType::string), "pickle"));
 }
@@ -91,8 +97,11 @@ TEST(Npy, Refusals) {
   EXPECT_TRUE(has(refusal(f32("(-1,)", 4), ElementType::float32), "'shape'"));
   EXPECT_TRUE(has(refusal(f32("(4294967296, 4294967296)", 4), ElementType::float32), "too many elements"));
   EXPECT_TRUE(has(refusal(f32("(99999999999999999999,)", 4), ElementType::float32), "'shape'"));
-  EXPECT_TRUE(has(refusal(f32("(1,)", 4), ElementType::int64), "expected tensor(int64) as '<i8', the file holds '<f4'"));
-  EXPECT_TRUE(has(refusal(npyFile("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': ()}", Bytes(4)), ElementType::float32), "structured"));
+  EXPECT_TRUE(
+      has(refusal(f32("(1,)", 4), ElementType::int64), "expected tensor(int64) as '<i8', the file holds '<f4'"));
+  EXPECT_TRUE(has(refusal(npyFile("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': ()}", Bytes(4)),
+                          ElementType::float32),
+                  "structured"));
   EXPECT_TRUE(has(refusal(npyFile("{'descr': '<f4', 'shape': ()}", Bytes(4)), ElementType::float32), "fortran_order"));
   EXPECT_TRUE(has(refusal(npyFile("{'descr': '<f4'", {}), ElementType::float32), "malformed"));
   EXPECT_TRUE(has(refusal(npyFile(npyHeader("<U0", "(1000000000000,)"), {}), ElementType::string), "no bytes"));

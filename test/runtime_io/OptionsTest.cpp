@@ -7,7 +7,9 @@ using namespace weft::tools;
 
 TEST(Options, BothSpellingsOfAValue) {
   Options options;
-  EXPECT_EQ(parseOptions({"m.weft", "--input", "a=b=c", "--input=x=y.npy", "--repeat=3", "--output", "out", "--check"}, options), "");
+  EXPECT_EQ(parseOptions({"m.weft", "--input", "a=b=c", "--input=x=y.npy", "--repeat=3", "--output", "out", "--check"},
+                         options),
+            "");
   EXPECT_EQ(options.artifact, "m.weft");
   EXPECT_EQ(options.inputs, (std::vector<std::string>{"a=b=c", "x=y.npy"}));
   EXPECT_EQ(options.repeat, 3u);
@@ -16,7 +18,8 @@ TEST(Options, BothSpellingsOfAValue) {
 
 TEST(Options, Shapes) {
   Options options;
-  EXPECT_EQ(parseOptions({"m.weft", "--describe", "--shape", "x=1x3x640", "--shape", "a=b=7", "--shape=s="}, options), "");
+  EXPECT_EQ(parseOptions({"m.weft", "--describe", "--shape", "x=1x3x640", "--shape", "a=b=7", "--shape=s="}, options),
+            "");
   ASSERT_EQ(options.shapes.size(), 3u);
   EXPECT_EQ(options.shapes[0].dims, (std::vector<int64_t>{1, 3, 640}));
   EXPECT_EQ(options.shapes[1].name, "a=b");
