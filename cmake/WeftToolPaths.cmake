@@ -6,6 +6,7 @@ file(GLOB _libdevice ${PROJECT_SOURCE_DIR}/.venv/lib/python3*/site-packages/nvid
 foreach(_tool IN ITEMS _ptxas _libdevice)
   if(${_tool}) # none where no .venv has been made: the runtime alone builds without
     list(GET ${_tool} 0 ${_tool})
+    file(REAL_PATH ${${_tool}} ${_tool}) # the same text in every work tree: ccache's key
   endif()
 endforeach()
 set(WEFT_PTXAS "${_ptxas}" CACHE FILEPATH "ptxas that makes the cubins (PyPI: nvidia-cuda-nvcc)")
