@@ -121,13 +121,14 @@ OwningOpRef<ModuleOp> copyKernels(ModuleOp module, tile::KernelOp wanted = {}) {
   return copy;
 }
 
+/// What the lowering makes and the translation reads.
 void registerTranslations(MLIRContext *context) {
   DialectRegistry registry;
   registerBuiltinDialectTranslation(registry);
   registerLLVMDialectTranslation(registry);
   registerNVVMDialectTranslation(registry);
   context->appendDialectRegistry(registry);
-  context->loadDialect<LLVM::LLVMDialect>();
+  context->loadDialect<LLVM::LLVMDialect, cf::ControlFlowDialect, arith::ArithDialect, scf::SCFDialect, vector::VectorDialect>();
   context->getOrLoadDialect("nvvm");
 }
 
