@@ -356,6 +356,8 @@ LogicalResult Importer::run() {
     main.values[tensor.name] = constantSlot(tensor);
   if (failed(importNodes(model.graph.nodes)) || state.failed || failed(makeResults(func)))
     return failure();
+  for (Operation *op : discarded)
+    op->erase();
   eraseDead(func);
   symbols.commit();
   return success();

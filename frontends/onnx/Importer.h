@@ -42,6 +42,8 @@ public:
   Slot constantSlot(const Tensor &tensor);
   mlir::Location locationOf(const NodeDef &def) const;
   mlir::MLIRContext *context;
+  /// Operations to erase at the end: trial bodies of loops, whose values slots may still name.
+  SmallVector<mlir::Operation *> discarded;
 
 private:
   void reportUnsupported(const std::vector<NodeDef> &nodes, llvm::StringSet<> &functions);

@@ -48,26 +48,29 @@ Type Node::type(unsigned i) { return slot(i).elementType; }
 const HostTensor *Node::peekHost(unsigned i) { return has(i) ? importer.peekHost(slot(i)) : nullptr; }
 
 const HostTensor *Node::host(unsigned i) {
-  if (!has(i)) {
-    (void)error("input " + Twine(i) + " is missing");
-    return nullptr;
-  }
-  Slot &s = slot(i);
+  if (has(i))
+    return hostOf(slot(i), "input " + Twine(i));
+  (void)error("input " + Twine(i) + " is missing");
+  return nullptr;
+}
+
+const HostTensor *Node::hostOf(Slot &s, const Twine &what) {
   if (const HostTensor *known = importer.deriveHost(s))
     return known;
+  if (s.kind != Slot::tensor)
+    return (void)error(what + " must be a tensor of numbers"), nullptr;
+  Value x = importer.materialize(s, loc);
   SmallVector<int64_t> shape;
-  for (AffineExpr dim : dims(i)) {
+  for (AffineExpr dim : dimsOf(x)) {
     auto size = getConstant(dim);
     if (!size)
-      return (void)error("input " + Twine(i) + " must have a known number of elements: it decides about shapes"), nullptr;
+      return (void)error(what + " must have a known number of elements: it decides about shapes"), nullptr;
     shape.push_back(*size);
   }
-  auto integer = dyn_cast<IntegerType>(s.elementType);
   bool isReal = s.elementType.isF32() || s.elementType.isF64();
-  if (countOf(shape) > maxHostElements || (!integer && !isReal))
-    return (void)error("input " + Twine(i) + " is too large or of the wrong type to be read by the host"), nullptr;
+  if (countOf(shape) > maxHostElements || (!isa<IntegerType>(s.elementType) && !isReal))
+    return (void)error(what + " is too large or of the wrong type to be read by the host"), nullptr;
   auto result = std::make_shared<HostTensor>(HostTensor{s.elementType, shape, {}});
-  Value x = in(i);
   SmallVector<int64_t> numbers;
   for (int64_t k = 0; k < countOf(shape); ++k) {
     AffineExpr symbol = syms.defined("", isReal);
@@ -75,7 +78,7 @@ const HostTensor *Node::host(unsigned i) {
     result->values.push_back(Scalar::of(symbol, syms));
   }
   ReadBackOp::create(b, loc, x, b.getDenseI64ArrayAttr(numbers));
-  // Not remembered in the slot: inside a region the symbols would not be defined for later uses outside.
+  // Not remembered inside regions: the symbols would not be defined for later uses outside.
   if (b.getInsertionBlock() == state.entry)
     s.host = result;
   readBacks.push_back(result);

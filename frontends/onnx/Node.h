@@ -63,6 +63,8 @@ public:
   // Host values of inputs: known ones, elements of small graph inputs, else read back from the device.
   using GraphBuilder::host;
   const HostTensor *host(unsigned i);
+  /// The same for a slot that is no input; `what` names it in messages.
+  const HostTensor *hostOf(Slot &slot, const Twine &what);
   /// The elements as expressions, or an error and nothing.
   std::optional<Dims> hostExprs(unsigned i);
   /// The elements where all are constants, or an error and nothing.
