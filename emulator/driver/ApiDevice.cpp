@@ -111,7 +111,7 @@ WEFT_EXPORT CUresult cuDeviceTotalMem_v2(size_t *bytes, CUdevice device) {
 }
 
 static int64_t attributeOf(const GpuInfo &gpu, CUdevice_attribute attribute, int device) {
-  switch (attribute) {
+  switch (int(attribute)) { // attributes that are not listed: below
   case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK: case CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X: case CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y: return 1024;
   case CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z: return 64;
   case CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X: return 2147483647;
@@ -425,7 +425,7 @@ WEFT_EXPORT CUresult cuFuncGetAttribute(int *value, CUfunction_attribute attribu
   auto *function = reinterpret_cast<FunctionState *>(handle);
   const Module &module = *function->module->module;
   const KernelInfo &info = module.kernels()[function->kernel];
-  switch (attribute) {
+  switch (int(attribute)) { // attributes that are not listed: below
   case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK: *value = int(info.maxThreads); return CUDA_SUCCESS;
   case CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES: *value = int(info.staticSharedBytes); return CUDA_SUCCESS;
   case CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES: *value = 0; return CUDA_SUCCESS;
