@@ -13,11 +13,12 @@ namespace {
 
 using ptx::Space;
 
-enum class Shape : uint8_t { Fail, Uniform, Contiguous, Scattered };
+enum class Shape : uint8_t { Fail, Uniform, Contiguous, Scattered, Offsets };
 struct Where {
   uint8_t *p = nullptr; // Uniform: the bytes; Contiguous: lane 0's bytes
   uint8_t *lane[32];    // Scattered; lanes outside the mask point at `nowhere`
   alignas(64) u64 address[32];
+  alignas(64) u32 offset[32]; // Offsets: of each lane from p, 0 outside the mask
 };
 alignas(64) thread_local uint8_t nowhere[64];
 
@@ -100,17 +101,22 @@ __attribute__((noinline)) void report(Warp &w, const Inst &i, const Where &at, u
 }
 
 __attribute__((noinline)) Shape scatter(Warp &w, const Inst &i, u32 mask, u32 bytes, Space space, Where &at) {
-  if (space == Space::Shared && w.worker->observer == nullptr) {
-    uint8_t *base = w.block->shared.data();
-    u64 size = w.block->shared.size();
-    u64 bad = 0;
-    for (int l = 0; l < 32; ++l) {
-      u64 address = (mask >> l) & 1 ? at.address[l] : 0;
-      bad |= (address & (bytes - 1)) | u64(address + bytes > size);
-      at.lane[l] = (mask >> l) & 1 ? base + address : nowhere;
+  if (space == Space::Global || space == Space::Generic) {
+    // All lanes in the allocation that the last access hit?
+    const Memory::Range &range = w.worker->ranges[i.slot];
+    u64 begin = range.begin, size = range.end - range.begin;
+    if (size >= bytes) {
+      u64 most = size - bytes, bad = 0;
+      uint8_t *host = range.host;
+      for (int l = 0; l < 32; ++l) {
+        bool live = (mask >> l) & 1;
+        u64 offset = at.address[l] - begin;
+        bad |= live ? (at.address[l] & (bytes - 1)) | u64(offset > most) : 0;
+        at.lane[l] = live ? host + offset : nowhere;
+      }
+      if (!bad)
+        return Shape::Scattered;
     }
-    if (!bad)
-      return Shape::Scattered;
   }
   for (int l = 0; l < 32; ++l) {
     at.lane[l] = nowhere;
@@ -125,7 +131,41 @@ __attribute__((noinline)) Shape scatter(Warp &w, const Inst &i, u32 mask, u32 by
   return Shape::Scattered;
 }
 
+/// Shared memory, the hot case.
+template <bool Full, class A> inline Shape resolveShared(Warp &w, const Inst &i, u32 mask, u32 bytes, Where &at) {
+  u64 total = w.block->shared.size();
+  if (total < bytes)
+    return Shape::Fail;
+  const A *a = lanes<A>(w, i.a);
+  A plus = A(i.imm);
+  u32 first = u32(a[__builtin_ctz(mask)] + plus), most = u32(total) - bytes;
+  u32 bad = 0, differs = 0, leaps = 0;
+  for (u32 l = 0; l < 32; ++l) {
+    u32 live = Full ? ~0u : 0 - ((mask >> l) & 1);
+    A full = a[l] + plus;
+    u32 x = u32(full);
+    bad |= ((x & (bytes - 1)) | (x > most ? 1u : 0u) | (sizeof(A) == 8 ? u32(u64(full) >> 32) : 0u)) & live;
+    differs |= (x ^ first) & live;
+    leaps |= x ^ (first + l * bytes);
+    at.offset[l] = x & live;
+  }
+  if (bad)
+    return Shape::Fail;
+  at.p = w.block->shared.data();
+  if (differs && (!Full || leaps))
+    return Shape::Offsets;
+  at.p += first;
+  return differs ? Shape::Contiguous : Shape::Uniform;
+}
+
 inline Shape resolve(Warp &w, const Inst &i, u32 mask, u32 bytes, bool write, bool atomic, Where &at) {
+  if (Space(i.space) == Space::Shared && !w.worker->observer) {
+    bool full = mask == 0xffffffffu;
+    Shape shape = i.wide ? (full ? resolveShared<true, u64>(w, i, mask, bytes, at) : resolveShared<false, u64>(w, i, mask, bytes, at))
+                         : (full ? resolveShared<true, u32>(w, i, mask, bytes, at) : resolveShared<false, u32>(w, i, mask, bytes, at));
+    if (shape != Shape::Fail)
+      return shape;
+  }
   addressesOf(w, i, at.address);
   Space space = Space(i.space);
   unsigned first = unsigned(__builtin_ctz(mask));
@@ -208,6 +248,19 @@ template <class M, class R, int V> inline void loadV(Warp &w, const Inst &i, u32
       R *out = d[v];
       _Pragma("clang loop vectorize(assume_safety)") for (int l = 0; l < 32; ++l) out[l] = R(p[l * V + v]);
     }
+  } else if (shape == Shape::Offsets) {
+    const M *p = reinterpret_cast<const M *>(at.p);
+    for (int v = 0; v < V; ++v) {
+      R *out = d[v];
+      if (mask == 0xffffffffu) {
+        _Pragma("clang loop vectorize(assume_safety)") for (int l = 0; l < 32; ++l) out[l] = R(p[at.offset[l] / sizeof(M) + v]);
+      } else {
+        for (u32 rest = mask; rest; rest &= rest - 1) {
+          int l = __builtin_ctz(rest);
+          out[l] = R(p[at.offset[l] / sizeof(M) + v]);
+        }
+      }
+    }
   } else {
     for (u32 rest = mask; rest; rest &= rest - 1) {
       int l = __builtin_ctz(rest);
@@ -247,6 +300,13 @@ template <class M, class R, int V> inline void storeV(Warp &w, const Inst &i, u3
       const R *in = s[v];
       _Pragma("clang loop vectorize(assume_safety)") for (int l = 0; l < 32; ++l) p[l * V + v] = M(in[l]);
     }
+  } else if (shape == Shape::Offsets) {
+    M *p = reinterpret_cast<M *>(at.p);
+    for (u32 rest = mask; rest; rest &= rest - 1) {
+      int l = __builtin_ctz(rest);
+      for (int v = 0; v < V; ++v)
+        p[at.offset[l] / sizeof(M) + v] = M(s[v][l]);
+    }
   } else {
     for (u32 rest = mask; rest; rest &= rest - 1) {
       int l = __builtin_ctz(rest);
@@ -271,6 +331,11 @@ template <class M, class R> void store(Warp &w, const Inst &i, u32 mask) {
 
 inline f32 flush(f32 x) { return std::fabs(x) < 0x1p-126f ? std::copysign(0.0f, x) : x; }
 
+/// Where lane l's access lies.
+inline uint8_t *place(const Where &at, Shape shape, u32 l, u32 bytes) {
+  return shape == Shape::Scattered ? at.lane[l] : shape == Shape::Uniform ? at.p : at.p + (shape == Shape::Offsets ? at.offset[l] : l * bytes);
+}
+
 /// Each lane in turn, lowest first: new = f(old, b, c).
 template <class T, class F> inline void atomic(Warp &w, const Inst &i, u32 mask, F f) {
   Where at;
@@ -281,7 +346,7 @@ template <class T, class F> inline void atomic(Warp &w, const Inst &i, u32 mask,
   T *d = i.d == kNone ? nullptr : lanes<T>(w, i.d);
   for (u32 rest = mask; rest; rest &= rest - 1) {
     int l = __builtin_ctz(rest);
-    T *p = reinterpret_cast<T *>(shape == Shape::Scattered ? at.lane[l] : shape == Shape::Uniform ? at.p : at.p + l * sizeof(T));
+    T *p = reinterpret_cast<T *>(place(at, shape, u32(l), sizeof(T)));
     T old;
     if (!w.worker->concurrent) {
       old = *p;
@@ -342,7 +407,8 @@ const HandlerRow kRows[] = {
        u32 size = i.y;
        const u32 *valid = i.c == kNone ? nullptr : lanes<u32>(w, i.c);
        Where to, from;
-       if (resolve(w, i, mask, size, true, false, to) == Shape::Fail)
+       Shape into = resolve(w, i, mask, size, true, false, to);
+       if (into == Shape::Fail)
          return;
        Inst source = i;
        source.a = i.b, source.wide = 1, source.imm = i.x, source.space = uint8_t(Space::Global);
@@ -354,12 +420,9 @@ const HandlerRow kRows[] = {
          return;
        for (u32 rest = mask; rest; rest &= rest - 1) {
          u32 l = u32(__builtin_ctz(rest));
-         const uint8_t *p = shape == Shape::Scattered ? from.lane[l] : shape == Shape::Uniform ? from.p : from.p + l * size;
+         const uint8_t *p = place(from, shape, l, size);
          u32 bytes = !valid ? size : valid[l] < size ? valid[l] : size;
-         u64 plain = to.address[l];
-         if (plain >= kSharedWindow)
-           plain &= 0xffffffffu;
-         uint8_t *target = w.block->shared.data() + plain;
+         uint8_t *target = place(to, into, l, size);
          if (w.worker->eager) {
            std::memset(target, 0, size);
            if (bytes)
@@ -367,7 +430,7 @@ const HandlerRow kRows[] = {
            continue;
          }
          std::memset(target, 0xff, size); // poison: NaN in every float format
-         w.copies.push_back({p, u32(plain), w.committed[l], i.line, uint8_t(l), uint8_t(size), uint8_t(bytes)});
+         w.copies.push_back({p, u32(target - w.block->shared.data()), w.committed[l], i.line, uint8_t(l), uint8_t(size), uint8_t(bytes)});
        }
      },
      LaneType::None, {}},
