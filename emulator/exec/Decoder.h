@@ -122,6 +122,8 @@ private:
   bool nanosleep(const In &in);
 
   // DecodeMatrix.cpp
+  bool fragment(const Op &o, size_t count, ptx::Ty type, unsigned width, bool isDest);
+  bool matrixAccess(const In &in, bool isStore);
   bool ldmatrix(const In &in);
   bool stmatrix(const In &in);
   bool movmatrix(const In &in);

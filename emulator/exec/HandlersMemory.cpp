@@ -384,7 +384,86 @@ template <class T, class F> inline void atomic(Warp &w, const Inst &i, u32 mask,
   ATOM("atom.max.s" #W, U, S(a) > S(b) ? a : b) ATOM("atom.and.b" #W, U, a & b) ATOM("atom.or.b" #W, U, a | b)          \
   ATOM("atom.xor.b" #W, U, a ^ b) ATOM("atom.exch.b" #W, U, b) ATOM("atom.cas.b" #W, U, a == b ? c : a)
 
+//===-- Matrices in shared memory -----------------------------------------===//
+
+/// ldmatrix, stmatrix (PTX ISA 9.7.14.5.15): lane 8j + r gives the address of row r of matrix j; lane l holds elements
+/// 2(l % 4) and the next of row l / 4, or of column l / 4 with .trans. y: number of matrices.
+template <bool Store, bool Trans> void matrix8x8(Warp &w, const Inst &i, u32) {
+  Where at;
+  u32 count = i.y, used = count == 4 ? 0xffffffffu : (1u << (8 * count)) - 1;
+  Shape shape = resolve(w, i, used, 16, Store, false, at);
+  if (shape == Shape::Fail)
+    return;
+  const uint32_t *regs = w.worker->program->lists.data() + i.x;
+  for (u32 j = 0; j < count; ++j) {
+    u16 m[8][8];
+    u32 *r = lanes<u32>(w, regs[j]);
+    if (Store) {
+      for (u32 l = 0; l < 32; ++l)
+        for (u32 h = 0; h < 2; ++h)
+          (Trans ? m[2 * (l % 4) + h][l / 4] : m[l / 4][2 * (l % 4) + h]) = u16(r[l] >> (16 * h));
+      for (u32 k = 0; k < 8; ++k)
+        std::memcpy(place(at, shape, 8 * j + k, 16), m[k], 16);
+    } else {
+      for (u32 k = 0; k < 8; ++k)
+        std::memcpy(m[k], place(at, shape, 8 * j + k, 16), 16);
+      if (Trans)
+        for (u32 l = 0; l < 32; ++l)
+          r[l] = u32(m[2 * (l % 4) + 1][l / 4]) << 16 | m[2 * (l % 4)][l / 4];
+      else
+        std::memcpy(r, m, 128);
+    }
+  }
+}
+
+/// wmma.load / .store of a 16 x 16 matrix: lane l, register r of element size E holds elements as HandlersMatrix.cpp's
+/// wmma.mma expects: row-major position 8l + k for k < 8. y: 1 where memory is column-major; b: leading dimension.
+template <class E, bool Store> void wmmaMemory(Warp &w, const Inst &i, u32) {
+  const uint32_t *regs = w.worker->program->lists.data() + i.x;
+  const u32 *stride = lanes<u32>(w, i.b);
+  constexpr u32 perReg = 4 / sizeof(E);
+  Inst one = i;
+  u32 addressReg = i.a;
+  (void)addressReg;
+  for (u32 k = 0; k < 8; ++k) {
+    // Element 8l + k of all lanes: one scattered access.
+    alignas(64) u64 saved[32];
+    Where at;
+    addressesOf(w, i, at.address);
+    for (u32 l = 0; l < 32; ++l) {
+      u32 e = 8 * l + k, row = e / 16, col = e % 16;
+      saved[l] = at.address[l] + u64(i.y ? col * stride[l] + row : row * stride[l] + col) * sizeof(E);
+      at.address[l] = saved[l];
+    }
+    if (scatter(w, one, 0xffffffffu, sizeof(E), Space(i.space), at) == Shape::Fail)
+      return;
+    if (w.worker->observer)
+      report(w, i, at, 0xffffffffu, sizeof(E), Space(i.space), Store, false);
+    u32 *r = lanes<u32>(w, regs[k / perReg]);
+    for (u32 l = 0; l < 32; ++l) {
+      u32 shift = k % perReg * sizeof(E) * 8;
+      E v;
+      if (Store) {
+        v = E(r[l] >> shift);
+        std::memcpy(at.lane[l], &v, sizeof(E));
+      } else {
+        std::memcpy(&v, at.lane[l], sizeof(E));
+        u32 keep = sizeof(E) == 4 ? 0 : r[l] & ~(0xffffu << shift);
+        r[l] = keep | u32(v) << shift;
+      }
+    }
+  }
+}
+
 const HandlerRow kRows[] = {
+    {"$ldmatrix", "", matrix8x8<false, false>, LaneType::None, {}},
+    {"$ldmatrix.trans", "", matrix8x8<false, true>, LaneType::None, {}},
+    {"$stmatrix", "", matrix8x8<true, false>, LaneType::None, {}},
+    {"$stmatrix.trans", "", matrix8x8<true, true>, LaneType::None, {}},
+    {"$wmma.load.16", "", wmmaMemory<u16, false>, LaneType::None, {}},
+    {"$wmma.load.32", "", wmmaMemory<u32, false>, LaneType::None, {}},
+    {"$wmma.store.16", "", wmmaMemory<u16, true>, LaneType::None, {}},
+    {"$wmma.store.32", "", wmmaMemory<u32, true>, LaneType::None, {}},
     LDST1(u8, u16, "u8", "16") LDST1(u8, u32, "u8", "32") LDST1(u8, u64, "u8", "64")
     LDST1(s8, s16, "s8", "16") LDST1(s8, s32, "s8", "32") LDST1(s8, s64, "s8", "64")
     LDST1(u16, u16, "u16", "16") LDST1(u16, u32, "u16", "32") LDST1(u16, u64, "u16", "64")
