@@ -22,7 +22,7 @@ struct Collector : remark::detail::MLIRRemarkStreamerBase {
 
 /// Where a textual input is wrong.
 std::string lineOf(Location location) {
-  if (auto line = dyn_cast<FileLineColLoc>(location))
+  if (auto line = dyn_cast<FileLineColLoc>(location); line && line.getLine() > 0)
     return std::to_string(line.getLine()) + ":" + std::to_string(line.getColumn());
   return "";
 }

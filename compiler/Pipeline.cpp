@@ -15,6 +15,8 @@ void buildKernelPipeline(OpPassManager &pm, const Options &options) {
   pm.addPass(createSimplify());
   // What depends on constants only is known now, transposed weights too; that opens more to merge.
   pm.addPass(createFoldConstants());
+  // Batch normalisation behind a convolution costs one addition then.
+  pm.addPass(createFoldAffine());
   pm.addPass(createSimplify());
   pm.addPass(createCSEPass());
   // One kernel instead of three wherever a normalisation is written out in parts.

@@ -15,7 +15,8 @@ namespace weft {
 
 // The limits of the cost model, in units of ElementOp::elementCost (about one instruction).
 constexpr int64_t maxRereadCost = 6;    // a prologue that a template evaluates many times per element
-constexpr int64_t maxDuplicateCost = 2; // an operation computed in several kernels
+constexpr int64_t maxDuplicateCost = 6; // operations computed in several kernels, one behind the other
+constexpr int64_t maxExpandedCost = 24; // an operation computed again for every element that a broadcast makes of one
 constexpr int64_t maxVariantCost = 96;  // one operation, at all its index maps within a kernel
 constexpr int64_t maxGroupCost = 4000;  // all operations of a kernel
 
@@ -31,6 +32,12 @@ static bool isPointwise(Operation *op) { return op->hasTrait<OpTrait::Elementwis
 Value underReshapes(Value value) {
   while (auto reshape = value.getDefiningOp<ReshapeOp>())
     value = reshape.getX();
+  return value;
+}
+
+static Value underBroadcasts(Value value) {
+  while (auto broadcast = value.getDefiningOp<BroadcastOp>())
+    value = broadcast.getX();
   return value;
 }
 
@@ -67,6 +74,19 @@ static std::string describe(Operation *op) {
 static int64_t costOf(Operation *op) {
   auto element = dyn_cast<ElementOp>(op);
   return element ? element.elementCost() : 1;
+}
+
+/// How often a fused operation reads one element of an operand for one of its own.
+static int64_t readsOf(Operation *op, unsigned operand) {
+  auto element = dyn_cast<ElementOp>(op);
+  return element ? std::max<int64_t>(element.readsPerElement(operand), 1) : 1;
+}
+
+/// Computing it twice reads no more memory than storing and loading its result.
+static bool isCheapToDuplicate(Operation *op) {
+  if (!isPointwise(op))
+    return true;
+  return llvm::count_if(op->getOperands(), [](Value operand) { return !isLiteral(underReshapes(underBroadcasts(operand))); }) <= 1;
 }
 
 Fusion::Fusion(Block &block, bool enabled) : block(block), enabled(enabled) {
@@ -206,6 +226,9 @@ bool Fusion::collectUses(Operation *op, llvm::MapVector<unsigned, Evaluation> &u
       Evaluation &e = uses[group];
       e.reread |= outer.reread;
       e.pathCost = std::max(e.pathCost, outer.pathCost + (outer.reread ? costOf(user) : 0));
+      e.duplicated = std::max(e.duplicated, outer.duplicated + (it->second.size() > 1 ? costOf(user) : 0));
+      e.reads = std::max(e.reads, outer.reads * readsOf(user, operand));
+      e.expanded |= outer.expanded || isa<BroadcastOp>(user);
       for (uint64_t map : outer.maps)
         e.maps.insert(isPointwise(user) ? map : uint64_t(llvm::hash_combine(map, user, operand)));
       e.aligned |= outer.aligned && isPointwise(user);
@@ -223,8 +246,12 @@ std::optional<std::string> Fusion::whyNotInline(Operation *op, unsigned group, c
   int64_t cost = costOf(op);
   if (e.reread && cost + e.pathCost > maxRereadCost)
     return llvm::formatv("its template would compute it again for every element it reads (cost {0}, limit {1})", cost + e.pathCost, maxRereadCost);
-  if (int64_t(e.maps.size()) * cost > maxVariantCost)
-    return llvm::formatv("{0} index maps times cost {1} pass the limit {2}", e.maps.size(), cost, maxVariantCost);
+  if (e.expanded && cost > maxExpandedCost)
+    return llvm::formatv("a broadcast would compute it again for every element (cost {0}, limit {1})", cost, maxExpandedCost);
+  // A single evaluation is never dearer here than in a kernel of its own.
+  int64_t times = int64_t(e.maps.size()) * e.reads;
+  if (times > 1 && times * cost > maxVariantCost)
+    return llvm::formatv("{0} index maps times {1} reads times cost {2} pass the limit {3}", e.maps.size(), e.reads, cost, maxVariantCost);
   if (groups[group].cost + int64_t(e.maps.size()) * cost > maxGroupCost)
     return llvm::formatv("the kernel has reached its cost limit {0}", maxGroupCost);
   return std::nullopt;
@@ -295,8 +322,12 @@ void Fusion::placeProducer(Operation *op) {
         reason = *why;
         break;
       }
-  if (reason.empty() && uses.size() > 1 && costOf(op) > (isPointwise(op) ? 0 : maxDuplicateCost))
-    reason = llvm::formatv("{0} kernels use it (cost {1})", uses.size(), costOf(op));
+  if (reason.empty() && uses.size() > 1)
+    for (auto &[group, e] : uses)
+      if (!isCheapToDuplicate(op) || costOf(op) + e.duplicated > maxDuplicateCost) {
+        reason = llvm::formatv("{0} kernels use it (cost {1})", uses.size(), costOf(op) + e.duplicated);
+        break;
+      }
   if (reason.empty()) {
     for (auto &[group, e] : uses) {
       inlineInto(op, group, e);

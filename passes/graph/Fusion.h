@@ -40,6 +40,9 @@ private:
     bool reread = false;              // a template reads each element many times
     bool aligned = false;             // at the domain's own index, with the domain's dimensions
     int64_t pathCost = 0;             // cost of operations between here and the template (reread only)
+    int64_t duplicated = 0;           // cost of operations behind it that several kernels compute
+    int64_t reads = 1;                // how often operations behind it read each element
+    bool expanded = false;            // behind a broadcast: computed for more elements than there are
   };
   void growEpilogue(unsigned group);
   void placeProducer(mlir::Operation *op);

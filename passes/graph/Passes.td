@@ -26,6 +26,15 @@ def FoldConstants : Pass<"fold-constants", "mlir::ModuleOp"> {
   let dependentDialects = ["::weft::graph::GraphDialect"];
 }
 
+def FoldAffine : Pass<"fold-affine", "mlir::ModuleOp"> {
+  let summary = "folds per-channel scale and shift (batch normalisation) into convolutions";
+  let description = [{
+    conv(x, w) * s becomes conv(x, w * s); shifts before and behind the scale become one. Needs fold-constants before it, which
+    makes scale and shift of a batch normalisation constants. Example: test/passes/graph/fold-affine.mlir.
+  }];
+  let dependentDialects = ["::weft::graph::GraphDialect"];
+}
+
 def MatchNormalize : Pass<"match-normalize", "mlir::ModuleOp"> {
   let summary = "layer and RMS normalisation written out in parts become graph.normalize";
   let description = [{
