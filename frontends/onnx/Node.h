@@ -121,6 +121,9 @@ private:
 
 using Rule = LogicalResult (*)(Node &);
 
+/// Conv's attributes applied to any operands (Convolution.cpp); sets output 0. `bias` may be null.
+LogicalResult convolve(Node &n, Value x, Value w, Value bias);
+
 /// The table of rules: for each operator, the first since_version that the rule is for.
 class Rules {
 public:

@@ -68,8 +68,10 @@ bool checkKernel(Node &n, ArrayRef<AffineExpr> weight, Window &w) {
 
 Value addBias(Node &n, Value y, Value bias) { return bias ? n.add(y, n.broadcast(bias, n.dimsOf(y), {1})) : y; }
 
-LogicalResult conv(Node &n) {
-  Dims x = n.dims(0), w = n.dims(1);
+} // namespace
+
+LogicalResult weft::onnx::convolve(Node &n, Value input, Value weight, Value bias) {
+  Dims x = n.dimsOf(input), w = n.dimsOf(weight);
   int64_t group = n.i("group", 1);
   if (x.size() < 3 || w.size() != x.size())
     return n.error("input and weight must have one rank of 3 or more, found " + Twine(x.size()) + " and " + Twine(w.size()));
@@ -78,19 +80,21 @@ LogicalResult conv(Node &n) {
   n.requireEqual(x[1], n.syms.mul(w[1], n.c(group)), "the input's channels must be the weight's dimension 1 times group");
   if (auto m = getConstant(w[0]); m && *m % group != 0)
     return n.error("group " + Twine(group) + " does not divide the " + Twine(*m) + " output channels");
-  if (n.has(2) && n.rank(2) != 1)
+  if (bias && n.rankOf(bias) != 1)
     return n.error("the bias must have rank 1");
-  if (n.has(2))
-    n.requireEqual(n.dims(2)[0], w[0], "the bias must have one element per output channel");
+  if (bias)
+    n.requireEqual(n.dimsOf(bias)[0], w[0], "the bias must have one element per output channel");
   Window window;
   if (n.bad() || !checkKernel(n, w, window) || !resolve(n, ArrayRef(x).drop_front(2), window, false))
     return failure();
   Dims dims{x[0], w[0]};
   llvm::append_range(dims, window.out);
-  Value y = ConvOp::create(n.b, n.loc, n.tensor(dims, n.type(0)), n.in(0), n.in(1), n.b.getDenseI64ArrayAttr(window.strides),
+  Value y = ConvOp::create(n.b, n.loc, n.tensor(dims, n.typeOf(input)), input, weight, n.b.getDenseI64ArrayAttr(window.strides),
                            n.b.getDenseI64ArrayAttr(window.dilations), n.dimsAttr(window.low), n.b.getI64IntegerAttr(group));
-  return n.result(addBias(n, y, n.opt(2)));
+  return n.result(addBias(n, y, bias));
 }
+
+namespace {
 
 /// out = stride * (in - 1) + output_padding + reach - pads, or output_shape, from which the pads follow.
 bool resolveTranspose(Node &n, ArrayRef<AffineExpr> in, Window &w) {
@@ -202,7 +206,7 @@ LogicalResult lrn(Node &n) {
 } // namespace
 
 void weft::onnx::addConvolutionRules(Rules &r) {
-  r.add("Conv", 1, conv);
+  r.add("Conv", 1, [](Node &n) { return convolve(n, n.in(0), n.in(1), n.opt(2)); });
   r.add("ConvTranspose", 1, convTranspose);
   r.add("MaxPool", 1, pool<PoolKind::max>);
   r.add("AveragePool", 7, pool<PoolKind::average>);
