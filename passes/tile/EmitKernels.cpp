@@ -17,7 +17,7 @@ namespace {
 /// The root of the kernel, if there is one: form-kernels puts at most one kind in.
 Operation *findRoot(KernelOp kernel) {
   for (Operation &op : kernel.getBody().front())
-    if (auto element = dyn_cast<ElementOp>(op); element && element.isRoot())
+    if (auto element = dyn_cast<ElementOp>(op); isa<NonZeroOp>(op) || (element && element.isRoot()))
       return &op;
   return nullptr;
 }

@@ -88,8 +88,10 @@ Panel::Panel(Kit &kit, GemmSource &source, const GemmTile &tile, unsigned rows, 
 
 void Panel::addSlot(Value number, unsigned total, unsigned threads, Value extent, Value firstRow) {
   Slot slot;
-  if (total % threads)
+  if (total % threads) {
     slot.isActive = kit.lt(number, kit.i32(total));
+    number = kit.min(number, kit.i32(total - 1)); // idle threads read what the last one reads
+  }
   if (source.alongK && run > 1) {
     // Two neighbouring lanes read one 32-byte sector; 16 rows per warp keep the transposing stores apart.
     Value half = kit.rem(number, 2), row = kit.rem(kit.div(number, 2), 16), rest = kit.div(number, 32);

@@ -154,7 +154,8 @@ LogicalResult emitVariant(KernelEmitter &e, ReduceOp op) {
     launch(128, 4);
     reduceRows(results, kit, op, space, 32, 128);
   } else {
-    unsigned threads = space.knownRows().value_or(1) <= 8 ? 1024 : 256;
+    bool isArg = op.getKind() == ReduceKind::argmax || op.getKind() == ReduceKind::argmin; // two values per element
+    unsigned threads = space.knownRows().value_or(1) <= 8 && !isArg ? 1024 : 256;
     launch(threads, 1);
     reduceRows(results, kit, op, space, threads, threads);
   }

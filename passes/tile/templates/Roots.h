@@ -14,6 +14,9 @@ mlir::LogicalResult emitSoftmax(KernelContext &context);
 mlir::LogicalResult emitNormalize(KernelContext &context);
 mlir::LogicalResult emitPool(KernelContext &context);
 mlir::LogicalResult emitRecurrent(KernelContext &context);
+mlir::LogicalResult emitScan(KernelContext &context);
+mlir::LogicalResult emitNonZero(KernelContext &context);
+mlir::LogicalResult emitTopK(KernelContext &context);
 
 } // namespace weft::tile
 #endif

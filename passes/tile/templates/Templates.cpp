@@ -19,6 +19,9 @@ Template findTemplate(Operation *root) {
       .Case<graph::NormalizeOp>([](auto) { return tile::emitNormalize; })
       .Case<graph::PoolOp>([](auto) { return tile::emitPool; })
       .Case<graph::RecurrentOp>([](auto) { return tile::emitRecurrent; })
+      .Case<graph::ScanOp>([](auto) { return tile::emitScan; })
+      .Case<graph::NonZeroOp>([](auto) { return tile::emitNonZero; })
+      .Case<graph::TopKOp>([](auto) { return tile::emitTopK; })
       .Default([](Operation *) { return emitElementwise; });
 }
 
