@@ -60,7 +60,8 @@ template <bool Counting> Outcome run(Warp &w, uint64_t budget) {
   const Inst *code = worker.program->code.data();
   uint32_t pc = w.pc, active = w.active;
   uint64_t steps = 0, instructions = 0;
-  bool rotated = false;
+  bool rotated = w.rotated; // this turn belongs to a group that is not the lowest
+  w.rotated = false;
   uint32_t limit = kNoLimit;
   auto updateLimit = [&] { limit = w.pending.empty() || rotated ? kNoLimit : w.pending.back().pc; };
   auto leave = [&](Outcome outcome) {
@@ -90,6 +91,7 @@ template <bool Counting> Outcome run(Warp &w, uint64_t budget) {
         w.pending.erase(w.pending.begin());
         addPending(w, {pc, active});
         pc = other.pc, active = other.mask;
+        w.rotated = !rotated;
       }
       return leave(Outcome::Yielded);
     }
@@ -219,6 +221,7 @@ template <bool Counting> Outcome run(Warp &w, uint64_t budget) {
           w.pending.erase(w.pending.begin());
           addPending(w, {pc, active});
           pc = other.pc, active = other.mask;
+          w.rotated = true;
         }
         return leave(Outcome::Yielded);
       }
