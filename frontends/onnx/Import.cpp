@@ -216,8 +216,10 @@ LogicalResult Importer::importFunction(const Function &function, const NodeDef &
   scope = outerScope;
   frame = outerFrame;
   for (auto [i, name] : llvm::enumerate(def.outputs))
-    if (Slot *value = body.find(function.outputs[i]); value && !name.empty())
+    if (Slot *value = name.empty() ? nullptr : body.find(function.outputs[i]))
       scope->values[name] = *value;
+    else if (!name.empty() && succeeded(result))
+      result = (state.failed = true, emitError(locationOf(def)) << "node '" << def.name << "': output " << i << " is not supported");
   return result;
 }
 

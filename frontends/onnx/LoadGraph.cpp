@@ -203,7 +203,7 @@ Function convertFunction(const ::onnx::FunctionProto &proto, LoadContext &contex
   Names scope{{proto.input().begin(), proto.input().end()}, nullptr};
   function.nodes = convertNodes(proto.node(), scope, context);
   for (const std::string &output : function.outputs)
-    if (!scope.contains(output))
+    if (!scope.contains(output) && !context.isLibrary)
       context.error("", "output " + quote(output) + " of function " + quote(function.name) + " is produced by no node");
   context.opsets = outerOpsets;
   return function;

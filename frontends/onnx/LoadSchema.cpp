@@ -95,7 +95,6 @@ std::optional<Function> functionBody(const NodeDef &node, const std::vector<Type
       if (!body)
         return std::nullopt;
       *proto = *body;
-      schema->BuildFunction(*proto);
     } else {
       ::onnx::FunctionBodyBuildContextImpl build(*static_cast<const ::onnx::NodeProto *>(node.proto), types);
       if (!schema->BuildContextDependentFunction(build, *proto, node.opset) &&
@@ -103,7 +102,7 @@ std::optional<Function> functionBody(const NodeDef &node, const std::vector<Type
         return std::nullopt;
     }
     Errors errors;
-    LoadContext context{errors, ExternalFiles("."), proto, {}};
+    LoadContext context{errors, ExternalFiles("."), proto, {}, true};
     for (const auto &import : proto->opset_import())
       context.opsets[import.domain()] = import.version();
     if (!context.opsets.count(""))
