@@ -36,6 +36,7 @@ public:
   /// 80 for sm_80.
   int capability() const { return major * 10 + minor; }
   Driver &driver() const { return *api; }
+  CUcontext handle() const { return context; }
   /// Makes the device's context current on the calling thread.
   Status enter() const;
   /// The emulator's counters (contract: launches, kernels) and findings of --check, one per line.

@@ -1,157 +1,49 @@
-// Runs a plan's instructions: see Executor.h.
+// Runs a plan's instructions: see Executor.h. Where tensors lie stands in Placement.cpp.
 #include "runtime/Executor.h"
 #include "runtime/Array.h"
-#include "runtime/artifact/Packer.h"
-#include <algorithm>
 
 namespace weft {
 
-DeviceBuffer::~DeviceBuffer() {
-  if (base && device.enter().ok())
-    (void)device.driver().cuMemFree(base);
-}
-
-Status DeviceBuffer::reserve(uint64_t bytes, bool &grown) {
-  grown = false;
-  if (base && bytes <= capacity)
-    return Status::success();
-  if (base)
-    (void)device.driver().cuMemFree(base);
-  base = 0;
-  capacity = std::max<uint64_t>(bytes, 256);
-  grown = true;
-  CUresult result = device.driver().cuMemAlloc(&base, capacity);
-  if (result == CUDA_SUCCESS)
-    return Status::success();
-  base = 0;
-  return Status::machine("no room on the device for " + std::to_string(capacity) + " bytes of tensors: " + device.driver().check(result, "cuMemAlloc").message);
-}
-
-Executor::Executor(Model &model, CUstream stream, Exprs &exprs)
-    : model(model), plan(model.plan()), device(model.device()), stream(stream), exprs(exprs), places(plan.tensors()->size()),
-      inputs(plan.inputs()->size(), 0) {}
-
-Executor::~Executor() {
-  for (Place &place : places)
-    if (place.kind == Place::owned)
-      (void)device.driver().cuMemFree(place.address);
-  for (CUdeviceptr address : retired)
-    (void)device.driver().cuMemFree(address);
-}
-
-bool Executor::isStraight(const plan::Plan &plan) {
-  for (const plan::Instruction *instruction : *plan.blocks()->Get(0)->instructions()) {
-    plan::Op op = instruction->op_type();
-    if (op != plan::Op::Launch && op != plan::Op::Copy && op != plan::Op::Fill && op != plan::Op::Check)
-      return false;
-  }
+static bool isStraightLine(const plan::Plan &plan) {
+  for (const plan::Instruction *instruction : *plan.blocks()->Get(0)->instructions())
+    switch (instruction->op_type()) {
+    case plan::Op::Launch: case plan::Op::Copy: case plan::Op::Fill: case plan::Op::Check: break;
+    case plan::Op::ReadBack: case plan::Op::SetSymbol: case plan::Op::If: case plan::Op::Loop: case plan::Op::NONE: return false;
+    }
   return true;
 }
 
-Status Executor::bytesOf(uint32_t tensor, uint64_t &bytes) {
-  int64_t value;
-  WEFT_TRY(exprs.get(plan.tensors()->Get(tensor)->bytes(), value));
-  if (value < 0)
-    return Status::invalid("tensor " + std::to_string(tensor) + " has a negative dimension");
-  bytes = uint64_t(value);
-  return Status::success();
+Executor::Executor(Model &model, Exprs &exprs, Pool &pool)
+    : model(model), plan(model.plan()), device(model.device()), exprs(exprs), pool(pool), straight(isStraightLine(plan) && !device.checks()),
+      inputs(plan.inputs()->size()), outputs(plan.outputs()->size()), places(plan.tensors()->size()), inArena(plan.tensors()->size(), -1),
+      arenaCapacity(plan.tensors()->size(), 0), blockTensors(plan.blocks()->size()), blockMemory(plan.blocks()->size()) {
+  for (uint32_t t = 0; t < plan.tensors()->size(); ++t)
+    if (plan.tensors()->Get(t)->storage() == plan::Storage::arena)
+      blockTensors[plan.tensors()->Get(t)->block()].push_back(t);
 }
 
-Status Executor::layout(uint64_t &arenaBytes) {
-  std::vector<PackItem> items;
-  std::vector<uint32_t> numbers;
-  allStatic = !device.checks();
-  uint32_t end = plan.blocks()->Get(0)->instructions()->size();
-  for (uint32_t t = 0; t < plan.tensors()->size() && !device.checks(); ++t) {
-    const plan::Tensor &tensor = *plan.tensors()->Get(t);
-    bool isOutput = tensor.storage() == plan::Storage::output;
-    if (!isOutput && tensor.storage() != plan::Storage::arena)
-      continue;
-    uint64_t bytes;
-    if ((!isOutput && tensor.block() != 0) || !bytesOf(t, bytes).ok()) {
-      allStatic = false;
-      continue;
-    }
-    items.push_back({bytes, isOutput ? 0 : tensor.first_use(), isOutput ? end : tensor.last_use()});
-    numbers.push_back(t);
-  }
-  // Outputs stand behind the arena: they are the caller's, not the arena's.
-  std::vector<PackItem> arenaItems;
-  for (size_t i = 0; i < items.size(); ++i)
-    if (plan.tensors()->Get(numbers[i])->storage() == plan::Storage::arena)
-      arenaItems.push_back(items[i]);
-  Packing packing = pack(arenaItems);
-  uint64_t top = packing.peak;
-  size_t next = 0;
-  for (size_t i = 0; i < items.size(); ++i) {
-    Place &place = places[numbers[i]];
-    place.kind = Place::packed;
-    if (plan.tensors()->Get(numbers[i])->storage() == plan::Storage::arena) {
-      place.offset = packing.offsets[next++];
-      continue;
-    }
-    place.offset = top;
-    top += (items[i].size + 255) / 256 * 256;
-  }
-  arenaBytes = top;
-  return Status::success();
+Executor::~Executor() { begin(); }
+
+void Executor::begin() {
+  for (uint32_t b = 0; b < blockMemory.size(); ++b)
+    release(b);
+  for (CUdeviceptr address : outputMemory)
+    pool.give(address);
+  outputMemory.clear();
+  for (uint32_t s = 0; s < plan.symbols()->size(); ++s)
+    if (plan.symbols()->Get(s)->kind() == plan::SymbolKind::defined)
+      exprs.clearSymbol(s);
 }
 
-Status Executor::own(uint32_t tensor, uint64_t bytes) {
-  Place &place = places[tensor];
-  if (place.kind == Place::owned && place.capacity >= bytes && !(device.checks() && place.capacity != std::max<uint64_t>(bytes, 1)))
-    return Status::success();
-  if (place.kind == Place::owned)
-    retired.push_back(place.address);
-  place.kind = Place::none;
-  uint64_t wanted = std::max<uint64_t>(bytes, 1);
-  CUresult result = device.driver().cuMemAlloc(&place.address, wanted);
-  if (result != CUDA_SUCCESS)
-    return Status::machine("no room on the device for a tensor of " + std::to_string(wanted) + " bytes: " + device.driver().check(result, "cuMemAlloc").message);
-  place.kind = Place::owned;
-  place.capacity = wanted;
-  return Status::success();
+Status Executor::run(CUstream onStream, const Sink &to) {
+  stream = onStream;
+  sink = &to;
+  Status status = block(0);
+  if (status.ok())
+    status = copyOutputs();
+  sink = nullptr;
+  return status;
 }
-
-Status Executor::prepare(uint32_t tensor) {
-  while (plan.tensors()->Get(tensor)->storage() == plan::Storage::view)
-    tensor = plan.tensors()->Get(tensor)->index();
-  const plan::Tensor &t = *plan.tensors()->Get(tensor);
-  if ((t.storage() != plan::Storage::arena && t.storage() != plan::Storage::output) || places[tensor].kind == Place::packed)
-    return Status::success();
-  uint64_t bytes;
-  WEFT_TRY(bytesOf(tensor, bytes));
-  return own(tensor, bytes);
-}
-
-Status Executor::address(uint32_t tensor, CUdeviceptr &out) {
-  const plan::Tensor &t = *plan.tensors()->Get(tensor);
-  switch (t.storage()) {
-  case plan::Storage::input: out = inputs[t.index()]; return Status::success();
-  case plan::Storage::constant: out = model.constant(t.index()); return Status::success();
-  case plan::Storage::view: {
-    int64_t offset;
-    WEFT_TRY(address(t.index(), out));
-    WEFT_TRY(exprs.get(t.offset(), offset));
-    out += uint64_t(offset);
-    return Status::success();
-  }
-  case plan::Storage::arena: case plan::Storage::output: break;
-  }
-  if (places[tensor].kind == Place::packed) {
-    out = arena + places[tensor].offset;
-    return Status::success();
-  }
-  WEFT_TRY(prepare(tensor));
-  out = places[tensor].address;
-  return Status::success();
-}
-
-//===----------------------------------------------------------------------===//
-// Instructions
-//===----------------------------------------------------------------------===//
-
-Status Executor::run() { return block(0); }
 
 Status Executor::block(uint32_t number) {
   for (const plan::Instruction *op : *plan.blocks()->Get(number)->instructions())
@@ -165,12 +57,13 @@ Status Executor::instruction(const plan::Instruction &instruction) {
   case plan::Op::Copy: return copy(instruction.op_as_Copy()->source(), instruction.op_as_Copy()->target());
   case plan::Op::Fill: {
     auto *op = instruction.op_as_Fill();
-    uint64_t bytes;
-    CUdeviceptr target;
+    Command command;
+    command.kind = Command::fill;
+    command.byte = op->byte();
     WEFT_TRY(prepare(op->target()));
-    WEFT_TRY(address(op->target(), target));
-    WEFT_TRY(bytesOf(op->target(), bytes));
-    return bytes ? device.driver().check(device.driver().cuMemsetD8Async(target, op->byte(), bytes, stream), "cuMemsetD8Async") : Status::success();
+    WEFT_TRY(address(op->target(), command.target));
+    WEFT_TRY(bytesOf(op->target(), command.bytes));
+    return command.bytes ? (*sink)(std::move(command)) : Status::success();
   }
   case plan::Op::ReadBack: return readBack(*instruction.op_as_ReadBack());
   case plan::Op::SetSymbol: {
@@ -192,7 +85,10 @@ Status Executor::instruction(const plan::Instruction &instruction) {
     auto *op = instruction.op_as_If();
     int64_t condition;
     WEFT_TRY(exprs.get(op->condition(), condition));
-    return block(condition ? op->then_block() : op->else_block());
+    uint32_t taken = condition ? op->then_block() : op->else_block();
+    WEFT_TRY(block(taken));
+    release(taken);
+    return Status::success();
   }
   case plan::Op::Loop: return loop(*instruction.op_as_Loop());
   case plan::Op::NONE: break;
@@ -210,23 +106,49 @@ Status Executor::loop(const plan::Loop &op) {
         return Status::invalid("a loop's condition has no value");
       if (!exprs.symbol(uint32_t(op.condition())).i)
         break;
+    } else if (op.trip_count() < 0) {
+      return Status::invalid("a loop has neither a trip count nor a condition: it would never end");
     }
     exprs.setSymbol(op.iteration(), {i, 0});
     WEFT_TRY(block(op.body()));
+    release(op.body());
   }
   return Status::success();
 }
 
 Status Executor::copy(uint32_t source, uint32_t target) {
-  uint64_t bytes;
-  CUdeviceptr from, to;
-  WEFT_TRY(bytesOf(target, bytes));
-  WEFT_TRY(address(source, from));
+  Command command;
+  command.kind = Command::copy;
+  uint64_t available;
+  WEFT_TRY(bytesOf(target, command.bytes));
+  WEFT_TRY(bytesOf(source, available));
+  if (available != command.bytes)
+    return Status::invalid("the plan copies " + std::to_string(available) + " bytes into a tensor of " + std::to_string(command.bytes));
+  WEFT_TRY(address(source, command.source));
   WEFT_TRY(prepare(target));
-  WEFT_TRY(address(target, to));
-  if (bytes == 0 || from == to)
-    return Status::success();
-  return device.driver().check(device.driver().cuMemcpyDtoDAsync(to, from, bytes, stream), "cuMemcpyDtoDAsync");
+  WEFT_TRY(address(target, command.target));
+  return command.bytes == 0 || command.source == command.target ? Status::success() : (*sink)(std::move(command));
+}
+
+/// Outputs that are no buffers of their own (an input, a constant) go where the caller wants them.
+Status Executor::copyOutputs() {
+  for (uint32_t n = 0; n < outputs.size(); ++n) {
+    uint32_t tensor = plan.outputs()->Get(n)->tensor();
+    const plan::Tensor &t = *plan.tensors()->Get(tensor);
+    if (!outputs[n].address || (t.storage() == plan::Storage::output && t.index() == n))
+      continue;
+    Command command;
+    command.kind = Command::copy;
+    command.target = outputs[n].address;
+    WEFT_TRY(bytesOf(tensor, command.bytes));
+    WEFT_TRY(address(tensor, command.source));
+    if (command.bytes > outputs[n].bytes)
+      return Status::invalid("output '" + plan.outputs()->Get(n)->name()->str() + "' has " + std::to_string(command.bytes) +
+                             " bytes, more than the memory given for it");
+    if (command.bytes && command.source != command.target)
+      WEFT_TRY((*sink)(std::move(command)));
+  }
+  return Status::success();
 }
 
 Status Executor::readBack(const plan::ReadBack &op) {
@@ -235,8 +157,9 @@ Status Executor::readBack(const plan::ReadBack &op) {
   WEFT_TRY(bytesOf(op.source(), bytes));
   WEFT_TRY(address(op.source(), source));
   plan::ElementType type = plan.tensors()->Get(op.source())->type();
-  if (bytes != byteSize(type, op.symbols()->size()))
-    return Status::invalid("a value read back has " + std::to_string(bytes) + " bytes, expected " + std::to_string(byteSize(type, op.symbols()->size())));
+  uint64_t expected = byteSize(type, op.symbols()->size());
+  if (bytes != expected || bytes == 0)
+    return Status::invalid("a value read back has " + std::to_string(bytes) + " bytes, expected " + std::to_string(expected));
   std::vector<uint8_t> data(bytes);
   WEFT_CUDA(device.driver(), cuMemcpyDtoHAsync, data.data(), source, bytes, stream);
   WEFT_TRY(device.explain(device.driver().check(device.driver().cuStreamSynchronize(stream), "cuStreamSynchronize")));
@@ -248,6 +171,10 @@ Status Executor::readBack(const plan::ReadBack &op) {
   }
   return Status::success();
 }
+
+//===----------------------------------------------------------------------===//
+// Launches
+//===----------------------------------------------------------------------===//
 
 Status Executor::launch(const plan::Launch &op) {
   std::vector<CUdeviceptr> pointers(op.args() ? op.args()->size() : 0, 0);
@@ -269,6 +196,31 @@ Status Executor::launch(const plan::Launch &op) {
   return Status::machine("kernel " + (kernel.name() ? kernel.name()->str() : "") + " has no variant for these shapes");
 }
 
+Status Executor::scalarArg(const plan::Arg &arg, bool index32, uint64_t &bits, bool &fits) {
+  bits = 0;
+  fits = true;
+  switch (arg.type()) {
+  case plan::ScalarType::f32: case plan::ScalarType::f64: {
+    double real;
+    WEFT_TRY(exprs.getFloat(arg.expr(), real));
+    float single = float(real);
+    if (arg.type() == plan::ScalarType::f64)
+      __builtin_memcpy(&bits, &real, 8);
+    else
+      __builtin_memcpy(&bits, &single, 4);
+    return Status::success();
+  }
+  case plan::ScalarType::i32: case plan::ScalarType::i64: {
+    int64_t value;
+    WEFT_TRY(exprs.get(arg.expr(), value));
+    fits = !index32 || value == int64_t(int32_t(value));
+    bits = uint64_t(value);
+    return Status::success();
+  }
+  }
+  return Status::invalid("a kernel argument has an unknown type");
+}
+
 Status Executor::tryVariant(const plan::Launch &op, uint32_t number, const std::vector<CUdeviceptr> &pointers, bool &used) {
   const plan::Kernel &kernel = *plan.kernels()->Get(op.kernel());
   const plan::Variant &variant = *kernel.variants()->Get(number);
@@ -279,26 +231,14 @@ Status Executor::tryVariant(const plan::Launch &op, uint32_t number, const std::
     if (pointers[variant.aligned()->Get(i)] % 16)
       return Status::success();
 
-  std::vector<uint64_t> values(pointers.begin(), pointers.end());
-  for (uint32_t i = 0; i < values.size(); ++i) {
-    const plan::Arg &arg = *op.args()->Get(i);
-    if (arg.kind() == plan::ArgKind::tensor)
-      continue;
-    if (arg.type() == plan::ScalarType::f32 || arg.type() == plan::ScalarType::f64) {
-      double real;
-      WEFT_TRY(exprs.getFloat(arg.expr(), real));
-      float single = float(real);
-      if (arg.type() == plan::ScalarType::f64)
-        __builtin_memcpy(&values[i], &real, 8);
-      else
-        __builtin_memcpy(&values[i], &single, 4);
-      continue;
-    }
-    int64_t value;
-    WEFT_TRY(exprs.get(arg.expr(), value));
-    if (variant.index32() && value != int64_t(int32_t(value)))
-      return Status::success(); // does not fit this variant
-    values[i] = uint64_t(value);
+  Command command;
+  command.params.assign(pointers.begin(), pointers.end());
+  for (uint32_t i = 0; i < command.params.size(); ++i) {
+    bool fits = true;
+    if (const plan::Arg &arg = *op.args()->Get(i); arg.kind() == plan::ArgKind::scalar)
+      WEFT_TRY(scalarArg(arg, variant.index32(), command.params[i], fits));
+    if (!fits)
+      return Status::success();
   }
   int64_t grid[3], shared;
   WEFT_TRY(exprs.get(variant.grid_x(), grid[0]));
@@ -308,21 +248,19 @@ Status Executor::tryVariant(const plan::Launch &op, uint32_t number, const std::
   used = true;
   if (grid[0] <= 0 || grid[1] <= 0 || grid[2] <= 0)
     return Status::success();
+  command.name = "kernel " + variant.entry()->str() + (kernel.node() && kernel.node()->size() ? " (node " + kernel.node()->str() + ")" : "");
   if (grid[0] > 2147483647 || grid[1] > 65535 || grid[2] > 65535)
-    return Status::machine("kernel " + variant.entry()->str() + " would need a grid of " + std::to_string(grid[0]) + " x " + std::to_string(grid[1]) + " x " +
-                           std::to_string(grid[2]) + " blocks");
-  CUfunction function = model.function(op.kernel(), number);
-  if (shared > 48 << 10)
-    WEFT_CUDA(device.driver(), cuFuncSetAttribute, function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, int(shared));
-  std::vector<void *> params;
-  for (uint64_t &value : values)
-    params.push_back(&value);
-  CUresult result = device.driver().cuLaunchKernel(function, unsigned(grid[0]), unsigned(grid[1]), unsigned(grid[2]), variant.block_x(), variant.block_y(),
-                                                   variant.block_z(), unsigned(shared), stream, params.data(), nullptr);
-  Status status = device.explain(device.driver().check(result, "cuLaunchKernel"));
-  if (!status.ok())
-    status.message = "kernel " + variant.entry()->str() + (kernel.node() && kernel.node()->size() ? " (node " + kernel.node()->str() + ")" : "") + ": " + status.message;
-  return status;
+    return Status::machine(command.name + " would need a grid of " + std::to_string(grid[0]) + " x " + std::to_string(grid[1]) + " x " +
+                           std::to_string(grid[2]) + " blocks; 2147483647 x 65535 x 65535 is the most");
+  if (shared < 0 || shared > (1 << 20))
+    return Status::machine(command.name + " would need " + std::to_string(shared) + " bytes of shared memory");
+  command.function = model.function(op.kernel(), number);
+  command.shared = unsigned(shared);
+  command.grid = {unsigned(grid[0]), unsigned(grid[1]), unsigned(grid[2])};
+  command.block = {variant.block_x(), variant.block_y(), variant.block_z()};
+  if (shared > 48 << 10) // more than any kernel may have without asking
+    WEFT_CUDA(device.driver(), cuFuncSetAttribute, command.function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, int(shared));
+  return (*sink)(std::move(command));
 }
 
 } // namespace weft

@@ -7,12 +7,38 @@
 #include "runtime/artifact/Expr.h"
 #include <map>
 #include <memory>
+#include <span>
 
 namespace weft {
+
+/// One command of a profiled run, in milliseconds from the run's start on the device.
+struct ProfileEvent {
+  std::string name;
+  double begin = 0, duration = 0;
+};
 
 struct RunStats {
   double milliseconds = 0; // from the first copy to the last, device finished
   uint64_t arenaBytes = 0;
+  std::vector<ProfileEvent> events; // where profiling is on
+};
+
+/// An input in device memory.
+struct DeviceArray {
+  CUdeviceptr address = 0;
+  std::vector<int64_t> shape;
+  const uint8_t *host = nullptr; // the same bytes on the host, where the caller has them: saves reading back what the host needs
+};
+
+/// Memory for an output; address 0: the session finds memory.
+struct DeviceMemory {
+  CUdeviceptr address = 0;
+  uint64_t bytes = 0;
+};
+
+struct EnqueueOptions {
+  CUstream stream = nullptr; // null: the session's own
+  DeviceMemory arena;        // null address: the session's own
 };
 
 class Session {
@@ -22,6 +48,21 @@ public:
   /// Checks the inputs, runs, and gives the outputs in the model's order. An input error names the input, what was expected
   /// and what was found.
   Status run(const std::map<std::string, Array> &inputs, std::vector<std::pair<std::string, Array>> &outputs, RunStats *stats = nullptr);
+
+  /// Enqueues a run over device memory, one entry per input and output in the model's order (`outputs` may be empty). Does not
+  /// wait, except where the plan reads something back from the device or the host needs elements of an input that
+  /// has no host copy. Runs of one session follow one another, on whatever streams.
+  Status enqueue(std::span<const DeviceArray> inputs, std::span<const DeviceMemory> outputs, const EnqueueOptions &options = {});
+  /// Where an output of the last run lies (until the next one) and its shape.
+  Status output(uint32_t number, DeviceMemory &memory, std::vector<int64_t> &shape);
+  Status synchronize();
+  /// Bytes of arena that a run over these shapes (one per input, in the model's order) needs, tensors that only a run can
+  /// measure left out.
+  Status arenaBytes(const std::vector<std::vector<int64_t>> &shapes, uint64_t &bytes);
+
+  /// Measures every command of later runs; they do not use graphs.
+  void setProfiling(bool on);
+  Model &model() const;
 
 private:
   struct Impl;
@@ -36,7 +77,7 @@ Status bindShapes(const plan::Plan &plan, const std::vector<std::vector<int64_t>
 Status describeShapes(const plan::Plan &plan, const std::map<std::string, std::vector<int64_t>> &shapes, uint64_t &arenaBytes,
                       uint64_t &liveBytes, std::vector<std::vector<int64_t>> &outputShapes);
 
-/// An expression for people: "batch", "(h + 1) floordiv 2".
+/// An expression for people: "batch", "((h + 1) floordiv 2)"; "..." where it is very long.
 std::string exprToString(const plan::Plan &plan, uint32_t expr);
 
 } // namespace weft

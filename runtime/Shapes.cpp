@@ -58,10 +58,14 @@ Status describeShapes(const plan::Plan &plan, const std::map<std::string, std::v
   Exprs exprs(plan);
   WEFT_TRY(bindShapes(plan, ordered, exprs));
   std::vector<PackItem> items;
+  uint64_t total = 0;
   for (const plan::Tensor *tensor : *plan.tensors()) {
     int64_t bytes;
-    if (tensor->storage() == plan::Storage::arena && tensor->block() == 0 && exprs.get(tensor->bytes(), bytes).ok() && bytes >= 0)
-      items.push_back({uint64_t(bytes), tensor->first_use(), tensor->last_use()});
+    if (tensor->storage() != plan::Storage::arena || tensor->block() != 0 || !exprs.get(tensor->bytes(), bytes).ok() || bytes < 0)
+      continue;
+    if (__builtin_add_overflow(total, uint64_t(bytes) + 512, &total) || total > (uint64_t(1) << 62))
+      return Status::machine("the model's tensors have more bytes than any memory at these shapes");
+    items.push_back({uint64_t(bytes), tensor->first_use(), tensor->last_use()});
   }
   Packing packing = pack(items);
   arenaBytes = packing.peak;
@@ -76,10 +80,14 @@ Status describeShapes(const plan::Plan &plan, const std::map<std::string, std::v
   return Status::success();
 }
 
-std::string exprToString(const plan::Plan &plan, uint32_t expr) {
+/// `budget` bounds the text: a shared subexpression is written out wherever it is used.
+static std::string print(const plan::Plan &plan, uint32_t expr, unsigned depth, unsigned &budget) {
   using plan::ExprOp;
+  if (depth == 0 || budget == 0)
+    return "...";
+  --budget;
   const plan::ExprNode &e = *plan.expressions()->Get(expr);
-  auto sub = [&](uint32_t n) { return exprToString(plan, n); };
+  auto sub = [&](uint32_t n) { return print(plan, n, depth - 1, budget); };
   auto infix = [&](const char *op) { return "(" + sub(e.a()) + " " + op + " " + sub(e.b()) + ")"; };
   auto call = [&](const char *name, int operands) {
     return std::string(name) + "(" + sub(e.a()) + (operands > 1 ? ", " + sub(e.b()) : "") + (operands > 2 ? ", " + sub(e.c()) : "") + ")";
@@ -126,6 +134,11 @@ std::string exprToString(const plan::Plan &plan, uint32_t expr) {
   case ExprOp::ftoi: return call("int", 1);
   }
   return "?";
+}
+
+std::string exprToString(const plan::Plan &plan, uint32_t expr) {
+  unsigned budget = 300;
+  return print(plan, expr, /*depth=*/40, budget);
 }
 
 } // namespace weft

@@ -20,26 +20,24 @@ void Exprs::setSymbol(uint32_t symbol, ExprValue value) {
   ++epoch;
 }
 
-bool Exprs::isKnown(uint32_t expr) {
-  const plan::ExprNode &node = *plan.expressions()->Get(expr);
-  if (node.op() == ExprOp::symbol)
-    return symbols[node.imm()].set;
-  int64_t value;
-  double real;
-  (void)real;
-  return get(expr, value).ok();
+void Exprs::clearSymbol(uint32_t symbol) {
+  if (symbols[symbol].set)
+    ++epoch;
+  symbols[symbol] = {};
 }
 
-/// Which operands a node has: bits 0, 1, 2 for a, b, c.
+bool Exprs::isKnown(uint32_t expr) { return evaluate(expr).ok(); }
+
+/// Which operands a node has: bits 0, 1, 2 for a, b, c. Of `select`, `logical_and` and `logical_or` the first alone: what
+/// else they need depends on its value.
 static unsigned operandsOf(ExprOp op) {
   switch (op) {
   case ExprOp::constant: case ExprOp::symbol: case ExprOp::fconst:
     return 0;
   case ExprOp::neg: case ExprOp::logical_not: case ExprOp::fneg: case ExprOp::ffloor: case ExprOp::fceil: case ExprOp::fround_even:
-  case ExprOp::fsqrt: case ExprOp::f32round: case ExprOp::itof: case ExprOp::ftoi:
+  case ExprOp::fsqrt: case ExprOp::f32round: case ExprOp::itof: case ExprOp::ftoi: case ExprOp::select: case ExprOp::logical_and:
+  case ExprOp::logical_or:
     return 1;
-  case ExprOp::select:
-    return 7;
   default:
     return 3;
   }
@@ -57,9 +55,16 @@ Status Exprs::evaluate(uint32_t expr) {
     }
     const plan::ExprNode &e = *plan.expressions()->Get(at);
     unsigned operands = operandsOf(e.op());
+    auto isDone = [&](uint32_t n) { return nodes[n].epoch == epoch && nodes[n].state == State::done; };
+    if (e.op() == ExprOp::select && isDone(e.a()))
+      operands = nodes[e.a()].value.i ? 2 : 4;
+    else if (e.op() == ExprOp::logical_and && isDone(e.a()))
+      operands = nodes[e.a()].value.i ? 2 : 0;
+    else if (e.op() == ExprOp::logical_or && isDone(e.a()))
+      operands = nodes[e.a()].value.i ? 0 : 2;
     bool ready = true;
     for (auto [bit, operand] : {std::pair<unsigned, uint32_t>{1, e.a()}, {2, e.b()}, {4, e.c()}})
-      if ((operands & bit) && !(nodes[operand].epoch == epoch && nodes[operand].state == State::done)) {
+      if ((operands & bit) && !isDone(operand)) {
         stack.push_back(operand);
         ready = false;
       }
@@ -111,8 +116,8 @@ Status Exprs::compute(const plan::ExprNode &e, ExprValue &out) {
   case ExprOp::ne: out.i = a.i != b.i; break;
   case ExprOp::lt: out.i = a.i < b.i; break;
   case ExprOp::le: out.i = a.i <= b.i; break;
-  case ExprOp::logical_and: out.i = a.i && b.i; break;
-  case ExprOp::logical_or: out.i = a.i || b.i; break;
+  case ExprOp::logical_and: out.i = a.i ? b.i != 0 : 0; break;
+  case ExprOp::logical_or: out.i = a.i ? 1 : b.i != 0; break;
   case ExprOp::logical_not: out.i = !a.i; break;
   case ExprOp::select: out = a.i ? b : c; break;
   case ExprOp::fconst: {

@@ -24,6 +24,7 @@ public:
   void reset();
   /// Gives a symbol a value; expressions computed with an earlier value of it are computed anew.
   void setSymbol(uint32_t symbol, ExprValue value);
+  void clearSymbol(uint32_t symbol);
   bool isSet(uint32_t symbol) const { return symbols[symbol].set; }
   ExprValue symbol(uint32_t number) const { return symbols[number].value; }
   /// True where the value does not depend on a symbol that has no value yet.
