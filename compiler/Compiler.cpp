@@ -126,7 +126,7 @@ ExitCode Compilation::moduleReached(Stage stage, bool &stop) {
     return ExitCode::done;
   std::string text;
   llvm::raw_string_ostream os(text);
-  module->print(os, OpPrintingFlags().enableDebugInfo(true, false).useLocalScope());
+  module->print(os, OpPrintingFlags().enableDebugInfo());
   os << "\n";
   return reached(stage, text, stem + "." + stageName(stage).str() + ".mlir", stop);
 }

@@ -242,10 +242,27 @@ bool Fusion::collectUses(Operation *op, llvm::MapVector<unsigned, Evaluation> &u
   return onlyKernels;
 }
 
+/// The cost of `op` and of everything before it that would be computed with it, up to what stands in memory. Stops counting at `limit`.
+int64_t Fusion::chainCost(Operation *op, int64_t limit) const {
+  int64_t cost = costOf(op);
+  for (Value operand : op->getOperands()) {
+    Operation *source = operand.getDefiningOp();
+    if (cost > limit)
+      break;
+    if (source && source->getBlock() == &block && isDeviceOp(source) && !isRoot(source) && !memberOf.count(source) && source->hasOneUse())
+      cost += chainCost(source, limit - cost);
+  }
+  return cost;
+}
+
 std::optional<std::string> Fusion::whyNotInline(Operation *op, unsigned group, const Evaluation &e) const {
   int64_t cost = costOf(op);
+  // The whole chain counts: a chain that must be computed beforehand is so to its end.
+  if (e.reread)
+    cost = chainCost(op, maxRereadCost);
   if (e.reread && cost + e.pathCost > maxRereadCost)
     return llvm::formatv("its template would compute it again for every element it reads (cost {0}, limit {1})", cost + e.pathCost, maxRereadCost);
+  cost = costOf(op);
   if (e.expanded && cost > maxExpandedCost)
     return llvm::formatv("a broadcast would compute it again for every element (cost {0}, limit {1})", cost, maxExpandedCost);
   // A single evaluation is never dearer here than in a kernel of its own.

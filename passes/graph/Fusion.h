@@ -48,6 +48,7 @@ private:
   void placeProducer(mlir::Operation *op);
   bool collectUses(mlir::Operation *op, llvm::MapVector<unsigned, Evaluation> &uses) const;
   std::optional<std::string> whyNotInline(mlir::Operation *op, unsigned group, const Evaluation &e) const;
+  int64_t chainCost(mlir::Operation *op, int64_t limit) const;
   bool joinAsOutput(mlir::Operation *op, const llvm::MapVector<unsigned, Evaluation> &uses);
   llvm::DenseSet<mlir::Operation *> dependents(unsigned group) const;
   unsigned addGroup(mlir::Operation *member);
