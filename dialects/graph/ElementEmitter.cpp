@@ -19,6 +19,11 @@ static std::optional<int64_t> constantOf(Value value) {
   return std::nullopt;
 }
 
+/// Index arithmetic keeps the width of its operands: templates count threads in 32 bits where indices have 64.
+static Value constantOf(OpBuilder &b, Location loc, Type type, int64_t value) {
+  return arith::ConstantOp::create(b, loc, b.getIntegerAttr(type, value));
+}
+
 Value ElementEmitter::constant(int64_t value) {
   return arith::ConstantOp::create(b, loc(), b.getIntegerAttr(indexType, value));
 }
@@ -26,7 +31,7 @@ Value ElementEmitter::constant(int64_t value) {
 Value ElementEmitter::add(Value x, Value y) {
   auto cx = constantOf(x), cy = constantOf(y);
   if (cx && cy)
-    return constant(*cx + *cy);
+    return constantOf(b, loc(), x.getType(), *cx + *cy);
   if (cx == 0)
     return y;
   if (cy == 0)
@@ -37,7 +42,7 @@ Value ElementEmitter::add(Value x, Value y) {
 Value ElementEmitter::sub(Value x, Value y) {
   auto cx = constantOf(x), cy = constantOf(y);
   if (cx && cy)
-    return constant(*cx - *cy);
+    return constantOf(b, loc(), x.getType(), *cx - *cy);
   if (cy == 0)
     return x;
   return arith::SubIOp::create(b, loc(), x, y);
@@ -46,20 +51,20 @@ Value ElementEmitter::sub(Value x, Value y) {
 Value ElementEmitter::mul(Value x, Value y) {
   auto cx = constantOf(x), cy = constantOf(y);
   if (cx && cy)
-    return constant(*cx * *cy);
+    return constantOf(b, loc(), x.getType(), *cx * *cy);
   if (cx == 1)
     return y;
   if (cy == 1)
     return x;
   if (cx == 0 || cy == 0)
-    return constant(0);
+    return constantOf(b, loc(), x.getType(), 0);
   return arith::MulIOp::create(b, loc(), x, y);
 }
 
 Value ElementEmitter::divU(Value x, Value y) {
   auto cx = constantOf(x), cy = constantOf(y);
   if (cx && cy && *cy != 0)
-    return constant(*cx / *cy);
+    return constantOf(b, loc(), x.getType(), *cx / *cy);
   if (cy == 1)
     return x;
   return arith::DivUIOp::create(b, loc(), x, y);
@@ -68,9 +73,9 @@ Value ElementEmitter::divU(Value x, Value y) {
 Value ElementEmitter::remU(Value x, Value y) {
   auto cx = constantOf(x), cy = constantOf(y);
   if (cx && cy && *cy != 0)
-    return constant(*cx % *cy);
+    return constantOf(b, loc(), x.getType(), *cx % *cy);
   if (cy == 1)
-    return constant(0);
+    return constantOf(b, loc(), x.getType(), 0);
   return arith::RemUIOp::create(b, loc(), x, y);
 }
 
