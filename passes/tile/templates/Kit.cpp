@@ -28,10 +28,16 @@ Value Kit::toI32(Value value) {
   return arith::TruncIOp::create(b, loc(), b.getI32Type(), value);
 }
 
-Value Kit::add(Value x, int64_t y) { return e.add(x, constantLike(x, y)); }
-Value Kit::mul(Value x, int64_t y) { return e.mul(x, constantLike(x, y)); }
-Value Kit::div(Value x, int64_t y) { return e.divU(x, constantLike(x, y)); }
-Value Kit::rem(Value x, int64_t y) { return e.remU(x, constantLike(x, y)); }
+// The emitter's constants have the index type; thread numbers have not, where that is i64.
+Value Kit::add(Value x, Value y) { return x.getType() == indexType ? e.add(x, y) : b.createOrFold<arith::AddIOp>(loc(), x, y); }
+Value Kit::sub(Value x, Value y) { return x.getType() == indexType ? e.sub(x, y) : b.createOrFold<arith::SubIOp>(loc(), x, y); }
+Value Kit::mul(Value x, Value y) { return x.getType() == indexType ? e.mul(x, y) : b.createOrFold<arith::MulIOp>(loc(), x, y); }
+Value Kit::div(Value x, Value y) { return x.getType() == indexType ? e.divU(x, y) : b.createOrFold<arith::DivUIOp>(loc(), x, y); }
+Value Kit::rem(Value x, Value y) { return x.getType() == indexType ? e.remU(x, y) : b.createOrFold<arith::RemUIOp>(loc(), x, y); }
+Value Kit::add(Value x, int64_t y) { return add(x, constantLike(x, y)); }
+Value Kit::mul(Value x, int64_t y) { return mul(x, constantLike(x, y)); }
+Value Kit::div(Value x, int64_t y) { return div(x, constantLike(x, y)); }
+Value Kit::rem(Value x, int64_t y) { return rem(x, constantLike(x, y)); }
 Value Kit::min(Value x, Value y) { return b.createOrFold<arith::MinSIOp>(loc(), x, y); }
 Value Kit::max(Value x, Value y) { return b.createOrFold<arith::MaxSIOp>(loc(), x, y); }
 Value Kit::offset(Value x, Value y) {

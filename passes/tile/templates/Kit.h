@@ -36,14 +36,14 @@ public:
   mlir::Value index(int64_t value) { return e.constant(value); }
   mlir::Value toIndex(mlir::Value i32Value);
   mlir::Value toI32(mlir::Value indexValue);
-  mlir::Value add(mlir::Value x, mlir::Value y) { return e.add(x, y); }
+  mlir::Value add(mlir::Value x, mlir::Value y);
   mlir::Value add(mlir::Value x, int64_t y);
-  mlir::Value sub(mlir::Value x, mlir::Value y) { return e.sub(x, y); }
-  mlir::Value mul(mlir::Value x, mlir::Value y) { return e.mul(x, y); }
+  mlir::Value sub(mlir::Value x, mlir::Value y);
+  mlir::Value mul(mlir::Value x, mlir::Value y);
   mlir::Value mul(mlir::Value x, int64_t y);
-  mlir::Value div(mlir::Value x, mlir::Value y) { return e.divU(x, y); }
+  mlir::Value div(mlir::Value x, mlir::Value y);
   mlir::Value div(mlir::Value x, int64_t y);
-  mlir::Value rem(mlir::Value x, mlir::Value y) { return e.remU(x, y); }
+  mlir::Value rem(mlir::Value x, mlir::Value y);
   mlir::Value rem(mlir::Value x, int64_t y);
   mlir::Value min(mlir::Value x, mlir::Value y);
   mlir::Value max(mlir::Value x, mlir::Value y);
