@@ -14,7 +14,7 @@ namespace {
 /// One operand of a contraction; `rowDim` and `kDim` are the last two dimensions, in the operand's order.
 class ContractSource : public GemmSource {
 public:
-  ContractSource(View view, ArrayRef<Value> batch, bool isLhs, unsigned width) : view(std::move(view)), batch(batch) {
+  ContractSource(View view, SmallVectorImpl<Value> &batch, bool isLhs, unsigned width) : view(std::move(view)), batch(batch) {
     unsigned rank = this->view.rank();
     rowDim = isLhs ? rank - 2 : rank - 1;
     kDim = isLhs ? rank - 1 : rank - 2;
@@ -23,9 +23,11 @@ public:
     if (run < width) // the panels store whole register-tile vectors or scalars
       run = 1;
   }
+  /// For emitGemv: rows one at a time.
+  void readSingleRows() { run = alongK ? run : 1; }
   Values prepare(Kit &, Value row) override { return {row}; }
   Values load(Kit &kit, ValueRange prepared, Value k) override {
-    SmallVector<Value, 4> at(batch);
+    SmallVector<Value, 4> at(batch.begin(), batch.end());
     at.resize(view.rank());
     at[rowDim] = prepared[0];
     at[kDim] = k;
@@ -34,9 +36,47 @@ public:
 
 private:
   View view;
-  ArrayRef<Value> batch;
+  SmallVectorImpl<Value> &batch;
   unsigned rowDim, kDim;
 };
+
+AffineExpr batchCount(Symbols &symbols, ArrayRef<AffineExpr> dims) {
+  AffineExpr batches = symbols.constant(1);
+  for (AffineExpr dim : dims.drop_back(2))
+    batches = symbols.mul(batches, dim);
+  return batches;
+}
+
+/// One row on the left (`isRow`) or one column on the right.
+LogicalResult emitVectorProduct(KernelEmitter &e, ContractOp op, bool isRow) {
+  Kit kit(e);
+  RootResults results(kit, op);
+  Dims y = getDims(op.getY());
+  AffineExpr extent = isRow ? y.back() : y[y.size() - 2];
+  GemmProblem problem;
+  problem.element = op.getLhs().getType().getElementType();
+  problem.accumulator = gemmAccumulator(problem.element);
+  problem.k = e.host(getDims(op.getLhs()).back());
+  unsigned width = gemmWidth(problem.accumulator);
+  SmallVector<Value, 4> batch;
+  ContractSource lhs(View(op.getLhs()), batch, /*isLhs=*/true, width), rhs(View(op.getRhs()), batch, /*isLhs=*/false, width);
+  lhs.readSingleRows();
+  rhs.readSingleRows();
+  ContractSource &matrix = isRow ? rhs : lhs, &vector = isRow ? lhs : rhs;
+
+  unsigned perCta = gemvRowsPerCta(matrix);
+  e.launch.block = {gemvThreads, 1, 1};
+  e.launch.grid = {e.symbols.mul(e.symbols.ceilDiv(extent, e.symbols.constant(perCta)), batchCount(e.symbols, y))};
+  Value rows = e.host(extent), tiles = kit.ceilDiv(rows, perCta);
+  batch = kit.e.multi(ElementEmitter::atLinear(kit.div(kit.block(), tiles)), ArrayRef(y).drop_back(2));
+  Type type = op.getY().getType().getElementType();
+  emitGemv(kit, problem, matrix, vector, 1, rows, kit.rem(kit.block(), tiles), [&](Value row, unsigned, Value sum) {
+    SmallVector<Value, 4> index(batch);
+    index.append({isRow ? kit.index(0) : row, isRow ? row : kit.index(0)});
+    results.store(0, ElementEmitter::at(index), scalar::cast(kit.b, kit.loc(), sum, problem.accumulator, type));
+  });
+  return success();
+}
 
 LogicalResult emitVariant(KernelEmitter &e, ContractOp op) {
   Kit kit(e);
@@ -44,15 +84,15 @@ LogicalResult emitVariant(KernelEmitter &e, ContractOp op) {
   Symbols &symbols = e.symbols;
   Dims lhs = getDims(op.getLhs()), y = getDims(op.getY());
   unsigned rank = y.size();
-  AffineExpr m = y[rank - 2], n = y[rank - 1], k = lhs[rank - 1], batches = symbols.constant(1);
-  for (AffineExpr dim : ArrayRef(y).drop_back(2))
-    batches = symbols.mul(batches, dim);
+  AffineExpr m = y[rank - 2], n = y[rank - 1], k = lhs[rank - 1], batches = batchCount(symbols, y);
 
   GemmProblem problem;
   problem.element = op.getLhs().getType().getElementType();
   problem.accumulator = gemmAccumulator(problem.element);
   unsigned width = gemmWidth(problem.accumulator);
   auto known = [](AffineExpr expr) { return getConstant(expr).value_or(-1); };
+  if (isConstant(m, 1) || isConstant(n, 1))
+    return emitVectorProduct(e, op, isConstant(m, 1));
   GemmTile tile = chooseGemmTile(known(m), known(n), known(k), known(batches), problem.accumulator);
   problem.m = e.host(m);
   problem.n = e.host(n);

@@ -83,6 +83,21 @@ Values Kit::loop(Value from, Value to, Value step, ValueRange carried, llvm::fun
   return loop.getResults();
 }
 
+Values Kit::unrolledLoop(Value from, Value to, Value step, unsigned unroll, ValueRange carried,
+                         llvm::function_ref<Values(Value, ValueRange)> body) {
+  // Whole groups: the last body of a group begins before `to`.
+  Value group = mul(step, unroll), lastBegin = sub(to, mul(step, unroll - 1));
+  Value groups = max(div(add(max(sub(lastBegin, from), constantLike(from, 0)), sub(group, constantLike(from, 1))), group), constantLike(from, 0));
+  Values state = loop(constantLike(from, 0), groups, constantLike(from, 1), carried, [&](Value g, ValueRange args) {
+    Value i = add(from, mul(g, group));
+    Values next(args);
+    for (unsigned u = 0; u < unroll; ++u)
+      next = body(add(i, mul(step, u)), next);
+    return next;
+  });
+  return loop(add(from, mul(groups, group)), to, step, state, body);
+}
+
 void Kit::loop(Value from, Value to, Value step, llvm::function_ref<void(Value)> body) {
   loop(from, to, step, ValueRange(), [&](Value iv, ValueRange) {
     body(iv);

@@ -75,6 +75,9 @@ public:
   Values loop(mlir::Value from, mlir::Value to, mlir::Value step, mlir::ValueRange carried,
               llvm::function_ref<Values(mlir::Value, mlir::ValueRange)> body);
   void loop(mlir::Value from, mlir::Value to, mlir::Value step, llvm::function_ref<void(mlir::Value)> body);
+  /// The same with `unroll` bodies per iteration where as many are left. `from` differs between threads.
+  Values unrolledLoop(mlir::Value from, mlir::Value to, mlir::Value step, unsigned unroll, mlir::ValueRange carried,
+                      llvm::function_ref<Values(mlir::Value, mlir::ValueRange)> body);
   /// Carries on while `condition` of the carried values holds.
   Values whileLoop(mlir::ValueRange carried, llvm::function_ref<mlir::Value(mlir::ValueRange)> condition,
                    llvm::function_ref<Values(mlir::ValueRange)> body);
