@@ -48,7 +48,7 @@ AffineExpr batchCount(Symbols &symbols, ArrayRef<AffineExpr> dims) {
 }
 
 /// One row on the left (`isRow`) or one column on the right.
-LogicalResult emitVectorProduct(KernelEmitter &e, ContractOp op, bool isRow) {
+void emitVectorProduct(KernelEmitter &e, ContractOp op, bool isRow) {
   Kit kit(e);
   RootResults results(kit, op);
   Dims y = getDims(op.getY());
@@ -75,10 +75,10 @@ LogicalResult emitVectorProduct(KernelEmitter &e, ContractOp op, bool isRow) {
     index.append({isRow ? kit.index(0) : row, isRow ? row : kit.index(0)});
     results.store(0, ElementEmitter::at(index), scalar::cast(kit.b, kit.loc(), sum, problem.accumulator, type));
   });
-  return success();
 }
 
-LogicalResult emitVariant(KernelEmitter &e, ContractOp op) {
+/// One CTA per tile of the result.
+void emitTiles(KernelEmitter &e, ContractOp op) {
   Kit kit(e);
   RootResults results(kit, op);
   Symbols &symbols = e.symbols;
@@ -91,8 +91,6 @@ LogicalResult emitVariant(KernelEmitter &e, ContractOp op) {
   problem.accumulator = gemmAccumulator(problem.element);
   unsigned width = gemmWidth(problem.accumulator);
   auto known = [](AffineExpr expr) { return getConstant(expr).value_or(-1); };
-  if (isConstant(m, 1) || isConstant(n, 1))
-    return emitVectorProduct(e, op, isConstant(m, 1));
   GemmTile tile = chooseGemmTile(known(m), known(n), known(k), known(batches), problem.accumulator);
   problem.m = e.host(m);
   problem.n = e.host(n);
@@ -115,6 +113,32 @@ LogicalResult emitVariant(KernelEmitter &e, ContractOp op) {
       values.push_back(scalar::cast(kit.b, kit.loc(), sum, problem.accumulator, type));
     results.store(0, ElementEmitter::at(index), values);
   });
+}
+
+LogicalResult emitVariant(KernelEmitter &e, ContractOp op) {
+  Dims y = getDims(op.getY());
+  AffineExpr m = y[y.size() - 2], n = y.back();
+  if (isConstant(m, 1) || isConstant(n, 1)) {
+    emitVectorProduct(e, op, isConstant(m, 1));
+    return success();
+  }
+  if (getConstant(m)) {
+    emitTiles(e, op);
+    return success();
+  }
+  // An unknown number of rows is often one (a decoder's step): both forms, in CTAs of one size.
+  Kit kit(e);
+  Dims grids;
+  auto form = [&](bool isRow) {
+    isRow ? emitVectorProduct(e, op, /*isRow=*/true) : emitTiles(e, op);
+    assert(e.launch.block[0] == gemvThreads && "both forms must have one block size");
+    grids.push_back(e.launch.grid[0]);
+    return Values();
+  };
+  kit.ifElse(kit.eq(e.host(m), kit.index(1)), TypeRange(), [&] { return form(true); }, [&] { return form(false); });
+  Symbols &symbols = e.symbols;
+  AffineExpr isOne = symbols.function(SymbolFn::eq, {m, symbols.constant(1)});
+  e.launch.grid = {symbols.select(isOne, grids[0], grids[1])};
   return success();
 }
 
