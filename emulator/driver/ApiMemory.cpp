@@ -1,156 +1,266 @@
-// Exported functions: memory and copies.
+// Exported functions: device and host allocations, and what is known of a pointer.
+//
+// As in CUDA, frees wait for the work that is queued; cuMemFreeAsync takes its place in the stream.
 #include "emulator/driver/Api.h"
+#include <algorithm>
 #include <cstring>
 
 using namespace weft::emu;
 
-WEFT_EXPORT CUresult cuMemAlloc_v2(CUdeviceptr *pointer, size_t bytes) {
+//===----------------------------------------------------------------------===//
+// Device memory
+//===----------------------------------------------------------------------===//
+
+WEFT_EXPORT CUresult cuMemAlloc_v2(CUdeviceptr *out, size_t bytes) {
   WEFT_ENTER_CONTEXT;
-  WEFT_NOT_NULL(pointer);
-  return device->memory->allocate(bytes, *pointer);
+  WEFT_NOT_NULL(out && bytes);
+  WEFT_TRY(checkUncaptured(state));
+  return state.memories[context->device->ordinal]->allocate(bytes, context.get(), false, *out);
 }
-WEFT_EXPORT CUresult cuMemFree_v2(CUdeviceptr pointer) {
+WEFT_EXPORT CUresult cuMemAllocPitch_v2(CUdeviceptr *out, size_t *pitch, size_t width, size_t height, unsigned elementSize) {
+  WEFT_NOT_NULL(pitch && width && height && (elementSize == 4 || elementSize == 8 || elementSize == 16));
+  *pitch = (width + 511) / 512 * 512;
+  WEFT_NEED(*pitch <= SIZE_MAX / height, CUDA_ERROR_OUT_OF_MEMORY);
+  return cuMemAlloc_v2(out, *pitch * height);
+}
+WEFT_EXPORT CUresult cuMemAllocManaged(CUdeviceptr *out, size_t bytes, unsigned) {
   WEFT_ENTER_CONTEXT;
-  for (auto &other : state.devices)
-    if (other->memory->free(pointer) == CUDA_SUCCESS)
-      return CUDA_SUCCESS;
-  return CUDA_ERROR_INVALID_VALUE;
+  WEFT_NOT_NULL(out && bytes);
+  void *pointer = nullptr;
+  WEFT_TRY(state.hostMemory.allocate(bytes, HostMemory::Managed, 0, context.get(), &pointer));
+  *out = reinterpret_cast<CUdeviceptr>(pointer);
+  return CUDA_SUCCESS;
 }
-WEFT_EXPORT CUresult cuMemAllocAsync(CUdeviceptr *pointer, size_t bytes, CUstream) { return cuMemAlloc_v2(pointer, bytes); }
-WEFT_EXPORT CUresult cuMemFreeAsync(CUdeviceptr pointer, CUstream) { return cuMemFree_v2(pointer); }
+
+/// The live allocation that begins at `address`.
+static bool findBegin(State &state, CUdeviceptr address, AllocationInfo &info) {
+  return isDeviceAddress(address) && deviceOf(address) < state.memories.size() && state.memories[deviceOf(address)]->find(address, info) &&
+         info.begin == address;
+}
+
+WEFT_EXPORT CUresult cuMemFree_v2(CUdeviceptr address) {
+  WEFT_ENTER_CONTEXT;
+  if (!address)
+    return CUDA_SUCCESS;
+  WEFT_TRY(checkUncaptured(state));
+  runAll(state, lock);
+  WEFT_TRY(context->sticky);
+  if (state.hostMemory.remove(reinterpret_cast<void *>(address), HostMemory::Managed))
+    return CUDA_SUCCESS;
+  AllocationInfo info;
+  WEFT_NEED(findBegin(state, address, info), CUDA_ERROR_INVALID_VALUE);
+  DeviceMemory &memory = *state.memories[deviceOf(address)];
+  memory.free(address);
+  if (state.running == 0)
+    memory.collect();
+  return CUDA_SUCCESS;
+}
+
+static CUresult allocateFrom(CUdeviceptr *out, size_t bytes, CUmemoryPool pool, CUstream handle) {
+  WEFT_ENTER_CONTEXT;
+  WEFT_NOT_NULL(out && bytes);
+  std::shared_ptr<Stream> stream = findStream(state, context, handle);
+  WEFT_NEED(stream, CUDA_ERROR_INVALID_HANDLE);
+  WEFT_NEED(!stream->capture, CUDA_ERROR_NOT_SUPPORTED); // allocation nodes of graphs
+  unsigned device = stream->context->device->ordinal;
+  if (pool) {
+    std::shared_ptr<Pool> found = state.pools.find(pool);
+    WEFT_NEED(found, CUDA_ERROR_INVALID_VALUE);
+    device = found->device;
+  }
+  CUresult result = state.memories[device]->allocate(bytes, stream->context.get(), true, *out);
+  if (result != CUDA_ERROR_OUT_OF_MEMORY)
+    return result;
+  runStream(state, lock, stream); // frees that are queued before this allocation
+  WEFT_TRY(context->sticky);
+  return state.memories[device]->allocate(bytes, stream->context.get(), true, *out);
+}
+WEFT_EXPORT CUresult cuMemAllocAsync(CUdeviceptr *out, size_t bytes, CUstream stream) { return allocateFrom(out, bytes, nullptr, stream); }
+WEFT_EXPORT CUresult cuMemAllocFromPoolAsync(CUdeviceptr *out, size_t bytes, CUmemoryPool pool, CUstream stream) {
+  WEFT_NOT_NULL(pool);
+  return allocateFrom(out, bytes, pool, stream);
+}
+WEFT_EXPORT CUresult cuMemFreeAsync(CUdeviceptr address, CUstream handle) {
+  WEFT_ENTER_CONTEXT;
+  std::shared_ptr<Stream> stream = findStream(state, context, handle);
+  WEFT_NEED(stream, CUDA_ERROR_INVALID_HANDLE);
+  AllocationInfo info;
+  WEFT_NEED(findBegin(state, address, info), CUDA_ERROR_INVALID_VALUE);
+  Work work;
+  work.kind = Work::Kind::Free;
+  work.address = address;
+  return enqueue(state, stream, std::move(work));
+}
 
 WEFT_EXPORT CUresult cuMemGetInfo_v2(size_t *free, size_t *total) {
   WEFT_ENTER_CONTEXT;
   WEFT_NOT_NULL(free && total);
-  *total = device->memory->total();
-  *free = *total - device->memory->used();
+  const DeviceMemory &memory = *state.memories[context->device->ordinal];
+  *total = memory.total();
+  *free = memory.total() - memory.used();
   return CUDA_SUCCESS;
 }
-WEFT_EXPORT CUresult cuMemGetAddressRange_v2(CUdeviceptr *base, size_t *size, CUdeviceptr pointer) {
+WEFT_EXPORT CUresult cuMemGetAddressRange_v2(CUdeviceptr *base, size_t *size, CUdeviceptr address) {
   WEFT_ENTER_CONTEXT;
-  for (auto &other : state.devices) {
-    CUdeviceptr start;
-    uint64_t bytes;
-    if (!other->memory->find(pointer, start, bytes))
-      continue;
-    if (base)
-      *base = start;
-    if (size)
-      *size = bytes;
-    return CUDA_SUCCESS;
+  AllocationInfo info;
+  HostMemory::Range range;
+  if (state.hostMemory.find(address, range))
+    info = {range.begin, range.size};
+  else
+    WEFT_NEED(isDeviceAddress(address) && deviceOf(address) < state.memories.size() && state.memories[deviceOf(address)]->find(address, info),
+              CUDA_ERROR_NOT_FOUND);
+  if (base)
+    *base = info.begin;
+  if (size)
+    *size = info.size;
+  return CUDA_SUCCESS;
+}
+
+#undef cuMemPrefetchAsync
+WEFT_EXPORT CUresult cuMemPrefetchAsync(CUdeviceptr, size_t, CUdevice, CUstream) {
+  WEFT_ENTER_CONTEXT;
+  return CUDA_SUCCESS;
+}
+#ifndef WEFT_USE_CUDA_H // takes a CUmemLocation by value; only its name matters here
+WEFT_EXPORT CUresult cuMemPrefetchAsync_v2(CUdeviceptr, size_t, CUmemLocation, unsigned, CUstream) {
+  WEFT_ENTER_CONTEXT;
+  return CUDA_SUCCESS;
+}
+#endif
+
+//===----------------------------------------------------------------------===//
+// Host memory
+//===----------------------------------------------------------------------===//
+
+WEFT_EXPORT CUresult cuMemHostAlloc(void **out, size_t bytes, unsigned flags) {
+  WEFT_ENTER_CONTEXT;
+  WEFT_NOT_NULL(out && bytes);
+  return state.hostMemory.allocate(bytes, HostMemory::Pinned, flags, context.get(), out);
+}
+WEFT_EXPORT CUresult cuMemAllocHost_v2(void **out, size_t bytes) { return cuMemHostAlloc(out, bytes, 0); }
+
+static CUresult forget(void *pointer, HostMemory::Kind kind, CUresult unknown) {
+  WEFT_ENTER_CONTEXT;
+  runAll(state, lock); // queued copies may still use it
+  WEFT_TRY(context->sticky);
+  return state.hostMemory.remove(pointer, kind) ? CUDA_SUCCESS : unknown;
+}
+WEFT_EXPORT CUresult cuMemFreeHost(void *pointer) { return forget(pointer, HostMemory::Pinned, CUDA_ERROR_INVALID_VALUE); }
+WEFT_EXPORT CUresult cuMemHostRegister_v2(void *pointer, size_t bytes, unsigned flags) {
+  WEFT_ENTER_CONTEXT;
+  WEFT_NOT_NULL(pointer && bytes && !isDeviceAddress(reinterpret_cast<uint64_t>(pointer)));
+  return state.hostMemory.add(pointer, bytes, flags, context.get());
+}
+WEFT_EXPORT CUresult cuMemHostUnregister(void *pointer) { return forget(pointer, HostMemory::Registered, CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED); }
+WEFT_EXPORT CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr *device, void *pointer, unsigned flags) {
+  WEFT_ENTER_CONTEXT;
+  HostMemory::Range range;
+  WEFT_NOT_NULL(device && !flags && state.hostMemory.find(reinterpret_cast<uint64_t>(pointer), range));
+  *device = reinterpret_cast<CUdeviceptr>(pointer); // unified addressing
+  return CUDA_SUCCESS;
+}
+WEFT_EXPORT CUresult cuMemHostGetFlags(unsigned *flags, void *pointer) {
+  WEFT_ENTER_CONTEXT;
+  HostMemory::Range range;
+  WEFT_NOT_NULL(flags && state.hostMemory.find(reinterpret_cast<uint64_t>(pointer), range));
+  *flags = range.flags;
+  return CUDA_SUCCESS;
+}
+
+//===----------------------------------------------------------------------===//
+// Pointers
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct PointerInfo {
+  CUmemorytype type = CU_MEMORYTYPE_DEVICE;
+  bool managed = false;
+  AllocationInfo allocation;
+  void *context = nullptr;
+  int device = -1;
+};
+} // namespace
+
+static void *handleOfOwner(State &state, const void *owner) {
+  void *handle = nullptr;
+  state.contexts.eraseIf([&](Context &context) {
+    if (&context == owner)
+      handle = context.handle;
+    return false;
+  });
+  return handle;
+}
+
+static bool describe(State &state, CUdeviceptr address, PointerInfo &info) {
+  HostMemory::Range range;
+  if (state.hostMemory.find(address, range)) {
+    info.managed = range.kind == HostMemory::Managed;
+    info.type = info.managed ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST;
+    info.allocation = {range.begin, range.size, range.begin, range.owner};
+    info.device = 0;
+  } else {
+    if (!isDeviceAddress(address) || deviceOf(address) >= state.memories.size() || !state.memories[deviceOf(address)]->find(address, info.allocation))
+      return false;
+    info.device = int(deviceOf(address));
   }
-  return CUDA_ERROR_NOT_FOUND;
+  info.context = handleOfOwner(state, info.allocation.owner);
+  if (auto context = state.contexts.find(info.context))
+    info.device = int(context->device->ordinal);
+  return true;
 }
 
-WEFT_EXPORT CUresult cuMemHostAlloc(void **pointer, size_t bytes, unsigned) {
-  WEFT_ENTER_CONTEXT;
-  WEFT_NOT_NULL(pointer && bytes);
-  std::unique_ptr<uint8_t[]> block(new (std::nothrow) uint8_t[bytes]);
-  if (!block)
-    return CUDA_ERROR_OUT_OF_MEMORY;
-  *pointer = block.get();
-  state.pinned[*pointer] = std::move(block);
+template <class T> static CUresult put(void *data, T value) {
+  std::memcpy(data, &value, sizeof value);
   return CUDA_SUCCESS;
 }
-WEFT_EXPORT CUresult cuMemAllocHost_v2(void **pointer, size_t bytes) { return cuMemHostAlloc(pointer, bytes, 0); }
-WEFT_EXPORT CUresult cuMemFreeHost(void *pointer) {
-  WEFT_ENTER;
-  return state.pinned.erase(pointer) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
-}
-WEFT_EXPORT CUresult cuMemHostRegister_v2(void *, size_t, unsigned) { return CUDA_SUCCESS; }
-WEFT_EXPORT CUresult cuMemHostUnregister(void *) { return CUDA_SUCCESS; }
 
-/// `attribute`: 1 context, 2 memory type, 3 device pointer, 9 device ordinal.
-WEFT_EXPORT CUresult cuPointerGetAttribute(void *data, int attribute, CUdeviceptr pointer) {
-  WEFT_ENTER;
-  WEFT_NOT_NULL(data);
-  for (auto &other : state.devices) {
-    CUdeviceptr base;
-    uint64_t size;
-    if (!other->memory->find(pointer, base, size))
-      continue;
-    switch (attribute) {
-    case 1: *static_cast<void **>(data) = other.get(); return CUDA_SUCCESS;
-    case 2: *static_cast<unsigned *>(data) = CU_MEMORYTYPE_DEVICE; return CUDA_SUCCESS;
-    case 3: *static_cast<CUdeviceptr *>(data) = pointer; return CUDA_SUCCESS;
-    case 9: *static_cast<int *>(data) = int(other->ordinal); return CUDA_SUCCESS;
-    default: return CUDA_ERROR_NOT_SUPPORTED;
-    }
+static CUresult attributeOf(State &state, const PointerInfo &info, CUpointer_attribute attribute, CUdeviceptr address, void *data) {
+  bool host = info.type == CU_MEMORYTYPE_HOST || info.managed;
+  switch (int(attribute)) {
+  case CU_POINTER_ATTRIBUTE_CONTEXT: return put(data, info.context);
+  case CU_POINTER_ATTRIBUTE_MEMORY_TYPE: return put(data, int(info.type));
+  case CU_POINTER_ATTRIBUTE_DEVICE_POINTER: return put(data, address);
+  case CU_POINTER_ATTRIBUTE_HOST_POINTER: return host ? put(data, address) : CUDA_ERROR_INVALID_VALUE;
+  case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS: return put(data, 0);
+  case CU_POINTER_ATTRIBUTE_BUFFER_ID: return put(data, info.allocation.id);
+  case CU_POINTER_ATTRIBUTE_IS_MANAGED: return put(data, int(info.managed));
+  case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: return put(data, info.device);
+  case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR: return put(data, info.allocation.begin);
+  case CU_POINTER_ATTRIBUTE_RANGE_SIZE: return put(data, size_t(info.allocation.size));
+  case CU_POINTER_ATTRIBUTE_MAPPED: return put(data, 1);
+  case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
+  case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES: return put(data, 0);
+  case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
+    return put(data, info.allocation.pooled ? state.devices[info.device]->defaultPool->handle : nullptr);
   }
   return CUDA_ERROR_INVALID_VALUE;
 }
 
-//===----------------------------------------------------------------------===//
-// Copies
-//===----------------------------------------------------------------------===//
-
-static Work copyWork(CUmemorytype to, void *dstHost, CUdeviceptr dst, CUmemorytype from, const void *srcHost, CUdeviceptr src, size_t bytes) {
-  Work work;
-  work.kind = Work::Copy;
-  CUDA_MEMCPY3D &c = work.copy;
-  c.srcMemoryType = from;
-  c.srcHost = srcHost;
-  c.srcDevice = src;
-  c.dstMemoryType = to;
-  c.dstHost = dstHost;
-  c.dstDevice = dst;
-  c.WidthInBytes = bytes;
-  c.Height = c.Depth = 1;
-  return work;
+WEFT_EXPORT CUresult cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUdeviceptr address) {
+  WEFT_ENTER_CONTEXT;
+  PointerInfo info;
+  WEFT_NOT_NULL(data && describe(state, address, info));
+  return attributeOf(state, info, attribute, address, data);
 }
 
-static constexpr auto onHost = CU_MEMORYTYPE_HOST, onDevice = CU_MEMORYTYPE_DEVICE, unified = CU_MEMORYTYPE_UNIFIED;
-
-WEFT_EXPORT CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr dst, const void *src, size_t bytes, CUstream stream) {
+/// Unlike the above, leaves what it does not know: type and numbers become 0.
+WEFT_EXPORT CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute *attributes, void **data, CUdeviceptr address) {
   WEFT_ENTER_CONTEXT;
-  WEFT_NOT_NULL(src || !bytes);
-  return enqueue(stream, copyWork(onDevice, nullptr, dst, onHost, src, 0, bytes));
+  WEFT_NOT_NULL(count && attributes && data);
+  PointerInfo info;
+  bool known = describe(state, address, info);
+  for (unsigned i = 0; i < count; ++i) {
+    bool wide = attributes[i] == CU_POINTER_ATTRIBUTE_CONTEXT || attributes[i] == CU_POINTER_ATTRIBUTE_DEVICE_POINTER ||
+                attributes[i] == CU_POINTER_ATTRIBUTE_HOST_POINTER || attributes[i] == CU_POINTER_ATTRIBUTE_BUFFER_ID ||
+                attributes[i] == CU_POINTER_ATTRIBUTE_RANGE_START_ADDR || attributes[i] == CU_POINTER_ATTRIBUTE_RANGE_SIZE ||
+                attributes[i] == CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE;
+    if (!known || attributeOf(state, info, attributes[i], address, data[i]) != CUDA_SUCCESS)
+      std::memset(data[i], 0, wide ? 8 : 4);
+  }
+  return CUDA_SUCCESS;
 }
-WEFT_EXPORT CUresult cuMemcpyDtoHAsync_v2(void *dst, CUdeviceptr src, size_t bytes, CUstream stream) {
+WEFT_EXPORT CUresult cuPointerSetAttribute(const void *, CUpointer_attribute attribute, CUdeviceptr address) {
   WEFT_ENTER_CONTEXT;
-  WEFT_NOT_NULL(dst || !bytes);
-  return enqueue(stream, copyWork(onHost, dst, 0, onDevice, nullptr, src, bytes));
+  PointerInfo info;
+  return attribute == CU_POINTER_ATTRIBUTE_SYNC_MEMOPS && describe(state, address, info) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
-WEFT_EXPORT CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr dst, CUdeviceptr src, size_t bytes, CUstream stream) {
-  WEFT_ENTER_CONTEXT;
-  return enqueue(stream, copyWork(onDevice, nullptr, dst, onDevice, nullptr, src, bytes));
-}
-WEFT_EXPORT CUresult cuMemcpyAsync(CUdeviceptr dst, CUdeviceptr src, size_t bytes, CUstream stream) {
-  WEFT_ENTER_CONTEXT;
-  return enqueue(stream, copyWork(unified, nullptr, dst, unified, nullptr, src, bytes));
-}
-WEFT_EXPORT CUresult cuMemcpyHtoD_v2(CUdeviceptr dst, const void *src, size_t bytes) { return cuMemcpyHtoDAsync_v2(dst, src, bytes, nullptr); }
-WEFT_EXPORT CUresult cuMemcpyDtoH_v2(void *dst, CUdeviceptr src, size_t bytes) { return cuMemcpyDtoHAsync_v2(dst, src, bytes, nullptr); }
-WEFT_EXPORT CUresult cuMemcpyDtoD_v2(CUdeviceptr dst, CUdeviceptr src, size_t bytes) { return cuMemcpyDtoDAsync_v2(dst, src, bytes, nullptr); }
-WEFT_EXPORT CUresult cuMemcpy(CUdeviceptr dst, CUdeviceptr src, size_t bytes) { return cuMemcpyAsync(dst, src, bytes, nullptr); }
-WEFT_EXPORT CUresult cuMemcpyPeerAsync(CUdeviceptr dst, CUcontext, CUdeviceptr src, CUcontext, size_t bytes, CUstream stream) {
-  return cuMemcpyDtoDAsync_v2(dst, src, bytes, stream);
-}
-WEFT_EXPORT CUresult cuMemcpyPeer(CUdeviceptr dst, CUcontext, CUdeviceptr src, CUcontext, size_t bytes) { return cuMemcpyDtoD_v2(dst, src, bytes); }
-WEFT_EXPORT CUresult cuMemcpy3DAsync_v2(const CUDA_MEMCPY3D *copy, CUstream stream) {
-  WEFT_ENTER_CONTEXT;
-  WEFT_NOT_NULL(copy);
-  Work work;
-  work.kind = Work::Copy;
-  work.copy = *copy;
-  return enqueue(stream, std::move(work));
-}
-WEFT_EXPORT CUresult cuMemcpy3D_v2(const CUDA_MEMCPY3D *copy) { return cuMemcpy3DAsync_v2(copy, nullptr); }
-
-//===----------------------------------------------------------------------===//
-// Sets
-//===----------------------------------------------------------------------===//
-
-static CUresult setMemory(CUdeviceptr dst, unsigned value, unsigned elementSize, size_t count, CUstream stream) {
-  WEFT_ENTER_CONTEXT;
-  Work work;
-  work.kind = Work::Set;
-  work.set = {dst, 0, value, elementSize, count, 1};
-  return enqueue(stream, std::move(work));
-}
-WEFT_EXPORT CUresult cuMemsetD8Async(CUdeviceptr dst, unsigned char value, size_t count, CUstream stream) { return setMemory(dst, value, 1, count, stream); }
-WEFT_EXPORT CUresult cuMemsetD16Async(CUdeviceptr dst, unsigned short value, size_t count, CUstream stream) { return setMemory(dst, value, 2, count, stream); }
-WEFT_EXPORT CUresult cuMemsetD32Async(CUdeviceptr dst, unsigned value, size_t count, CUstream stream) { return setMemory(dst, value, 4, count, stream); }
-WEFT_EXPORT CUresult cuMemsetD8_v2(CUdeviceptr dst, unsigned char value, size_t count) { return setMemory(dst, value, 1, count, nullptr); }
-WEFT_EXPORT CUresult cuMemsetD16_v2(CUdeviceptr dst, unsigned short value, size_t count) { return setMemory(dst, value, 2, count, nullptr); }
-WEFT_EXPORT CUresult cuMemsetD32_v2(CUdeviceptr dst, unsigned value, size_t count) { return setMemory(dst, value, 4, count, nullptr); }

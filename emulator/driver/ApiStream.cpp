@@ -1,297 +1,356 @@
-// Exported functions: launches, streams, events, graphs.
+// Exported functions: launches, streams, events, captures. When queued work runs: Queue.cpp.
 #include "emulator/driver/Api.h"
 #include <algorithm>
 
 using namespace weft::emu;
 
+//===----------------------------------------------------------------------===//
+// Launches
+//===----------------------------------------------------------------------===//
+
+static CUresult launchOn(const void *function, Dim3 grid, Dim3 block, unsigned shared, CUstream handle, void **params, void **extra) {
+  WEFT_ENTER_CONTEXT;
+  std::shared_ptr<Stream> stream = findStream(state, context, handle);
+  WEFT_NEED(stream, CUDA_ERROR_INVALID_HANDLE);
+  Work work;
+  WEFT_TRY(makeKernelWork(state, context, function, grid, block, shared, params, extra, work));
+  WEFT_NEED(work.context == stream->context, CUDA_ERROR_INVALID_HANDLE);
+  return enqueue(state, stream, std::move(work));
+}
+
 WEFT_EXPORT CUresult cuLaunchKernel(CUfunction function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
                                     unsigned shared, CUstream stream, void **params, void **extra) {
-  WEFT_ENTER_CONTEXT;
-  Work work;
-  if (CUresult bad = makeKernelWork(function, {gx, gy, gz}, {bx, by, bz}, shared, params, extra, work))
-    return bad;
-  return enqueue(stream, std::move(work));
+  return launchOn(function, {gx, gy, gz}, {bx, by, bz}, shared, stream, params, extra);
 }
 
+WEFT_EXPORT CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function, void **params, void **extra) {
+  WEFT_NOT_NULL(config && (config->attrs || !config->numAttrs));
+  for (unsigned i = 0; i < config->numAttrs; ++i) {
+    const CUlaunchAttribute &attribute = config->attrs[i];
+    if (attribute.id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE && attribute.value.cooperative)
+      return CUDA_ERROR_NOT_SUPPORTED;
+    auto &cluster = attribute.value.clusterDim;
+    if (attribute.id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION && uint64_t(cluster.x) * cluster.y * cluster.z > 1)
+      return CUDA_ERROR_NOT_SUPPORTED;
+  }
+  return launchOn(function, {config->gridDimX, config->gridDimY, config->gridDimZ}, {config->blockDimX, config->blockDimY, config->blockDimZ},
+                  config->sharedMemBytes, config->hStream, params, extra);
+}
+
+static CUresult queueHost(CUstream handle, std::function<void(CUresult)> function, CUDA_HOST_NODE_PARAMS params) {
+  WEFT_ENTER_CONTEXT;
+  std::shared_ptr<Stream> stream = findStream(state, context, handle);
+  WEFT_NEED(stream, CUDA_ERROR_INVALID_HANDLE);
+  Work work;
+  work.kind = Work::Kind::Host;
+  work.host = std::move(function);
+  work.hostParams = params;
+  return enqueue(state, stream, std::move(work));
+}
 WEFT_EXPORT CUresult cuLaunchHostFunc(CUstream stream, CUhostFn function, void *data) {
-  WEFT_ENTER_CONTEXT;
   WEFT_NOT_NULL(function);
-  Work work;
-  work.kind = Work::Host;
-  work.host = function;
-  work.hostData = data;
-  return enqueue(stream, std::move(work));
+  auto call = [=](CUresult status) {
+    if (status == CUDA_SUCCESS)
+      function(data);
+  };
+  return queueHost(stream, call, {function, data});
+}
+WEFT_EXPORT CUresult cuStreamAddCallback(CUstream stream, CUstreamCallback callback, void *data, unsigned flags) {
+  WEFT_NOT_NULL(callback && !flags);
+  return queueHost(stream, [=](CUresult status) { callback(stream, status, data); }, {});
 }
 
 //===----------------------------------------------------------------------===//
-// Streams and events
+// Streams
 //===----------------------------------------------------------------------===//
 
-static StreamState *findStream(State &state, CUstream handle) {
-  auto it = state.streams.find(handle);
-  return it == state.streams.end() ? nullptr : it->second.get();
-}
-/// Stream handles 0, 1 and 2 name the default streams.
-static bool isStream(State &state, CUstream handle) { return reinterpret_cast<uintptr_t>(handle) <= 2 || findStream(state, handle); }
-
-WEFT_EXPORT CUresult cuStreamCreate(CUstream *stream, unsigned) {
+WEFT_EXPORT CUresult cuStreamCreateWithPriority(CUstream *handle, unsigned flags, int priority) {
   WEFT_ENTER_CONTEXT;
-  WEFT_NOT_NULL(stream);
-  auto made = std::make_unique<StreamState>(StreamState{device});
-  *stream = reinterpret_cast<CUstream>(made.get());
-  state.streams[made.get()] = std::move(made);
+  WEFT_NOT_NULL(handle && flags <= CU_STREAM_NON_BLOCKING);
+  auto stream = state.streams.add(std::make_shared<Stream>());
+  stream->context = context;
+  stream->flags = flags;
+  stream->blocking = flags != CU_STREAM_NON_BLOCKING;
+  stream->priority = std::clamp(priority, -5, 0);
+  stream->id = ++state.nextId;
+  context->streams.push_back(stream);
+  *handle = toHandle<CUstream>(stream->handle);
   return CUDA_SUCCESS;
 }
-WEFT_EXPORT CUresult cuStreamCreateWithPriority(CUstream *stream, unsigned flags, int) { return cuStreamCreate(stream, flags); }
-WEFT_EXPORT CUresult cuStreamDestroy_v2(CUstream stream) {
+WEFT_EXPORT CUresult cuStreamCreate(CUstream *stream, unsigned flags) { return cuStreamCreateWithPriority(stream, flags, 0); }
+
+/// What is queued will still run, when something waits for it.
+WEFT_EXPORT CUresult cuStreamDestroy_v2(CUstream handle) {
   WEFT_ENTER;
-  return state.streams.erase(stream) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
-}
-WEFT_EXPORT CUresult cuStreamSynchronize(CUstream stream) {
-  WEFT_ENTER_CONTEXT;
-  return isStream(state, stream) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
-}
-WEFT_EXPORT CUresult cuStreamQuery(CUstream stream) { return cuStreamSynchronize(stream); }
-
-static EventState *findEvent(State &state, CUevent handle) {
-  auto it = state.events.find(handle);
-  return it == state.events.end() ? nullptr : it->second.get();
+  std::shared_ptr<Stream> stream = state.streams.find(handle);
+  WEFT_NEED(stream, CUDA_ERROR_INVALID_HANDLE);
+  if (stream->capture)
+    invalidateCapture(*stream->capture);
+  state.streams.erase(handle);
+  if (stream->idle())
+    std::erase(stream->context->streams, stream);
+  return CUDA_SUCCESS;
 }
 
-WEFT_EXPORT CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned) {
-  WEFT_ENTER_CONTEXT;
-  return isStream(state, stream) && findEvent(state, event) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+/// The stream behind `handle`; an error, and the end of the capture, where it captures.
+static CUresult uncaptured(State &state, const std::shared_ptr<Context> &context, CUstream handle, std::shared_ptr<Stream> &stream) {
+  stream = findStream(state, context, handle);
+  WEFT_NEED(stream, CUDA_ERROR_INVALID_HANDLE);
+  if (!stream->capture)
+    return CUDA_SUCCESS;
+  invalidateCapture(*stream->capture);
+  return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
 }
-WEFT_EXPORT CUresult cuEventCreate(CUevent *event, unsigned) {
+
+WEFT_EXPORT CUresult cuStreamSynchronize(CUstream handle) {
   WEFT_ENTER_CONTEXT;
-  WEFT_NOT_NULL(event);
-  auto made = std::make_unique<EventState>(EventState{device, {}, false});
-  *event = reinterpret_cast<CUevent>(made.get());
-  state.events[made.get()] = std::move(made);
+  std::shared_ptr<Stream> stream;
+  WEFT_TRY(uncaptured(state, context, handle, stream));
+  runStream(state, lock, stream);
+  return stream->context->sticky;
+}
+WEFT_EXPORT CUresult cuStreamQuery(CUstream handle) {
+  WEFT_ENTER_CONTEXT;
+  std::shared_ptr<Stream> stream;
+  WEFT_TRY(uncaptured(state, context, handle, stream));
+  bool idle = stream->idle();
+  runStream(state, lock, stream);
+  WEFT_TRY(stream->context->sticky);
+  return idle ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+}
+
+template <class F> static CUresult askStream(CUstream handle, F answer) {
+  WEFT_ENTER_CONTEXT;
+  std::shared_ptr<Stream> stream = findStream(state, context, handle);
+  WEFT_NEED(stream, CUDA_ERROR_INVALID_HANDLE);
+  answer(*stream);
+  return CUDA_SUCCESS;
+}
+WEFT_EXPORT CUresult cuStreamGetPriority(CUstream stream, int *priority) {
+  WEFT_NOT_NULL(priority);
+  return askStream(stream, [=](Stream &s) { *priority = s.priority; });
+}
+WEFT_EXPORT CUresult cuStreamGetFlags(CUstream stream, unsigned *flags) {
+  WEFT_NOT_NULL(flags);
+  return askStream(stream, [=](Stream &s) { *flags = s.flags; });
+}
+WEFT_EXPORT CUresult cuStreamGetId(CUstream stream, unsigned long long *id) {
+  WEFT_NOT_NULL(id);
+  return askStream(stream, [=](Stream &s) { *id = s.id; });
+}
+WEFT_EXPORT CUresult cuStreamGetCtx(CUstream stream, CUcontext *context) {
+  WEFT_NOT_NULL(context);
+  return askStream(stream, [=](Stream &s) { *context = toHandle<CUcontext>(s.context->handle); });
+}
+WEFT_EXPORT CUresult cuStreamGetDevice(CUstream stream, CUdevice *device) {
+  WEFT_NOT_NULL(device);
+  return askStream(stream, [=](Stream &s) { *device = int(s.context->device->ordinal); });
+}
+
+//===----------------------------------------------------------------------===//
+// Events
+//===----------------------------------------------------------------------===//
+
+WEFT_EXPORT CUresult cuEventCreate(CUevent *handle, unsigned flags) {
+  WEFT_ENTER_CONTEXT;
+  WEFT_NOT_NULL(handle && flags <= 7);
+  auto event = state.events.add(std::make_shared<Event>());
+  event->context = context;
+  event->flags = flags;
+  *handle = toHandle<CUevent>(event->handle);
   return CUDA_SUCCESS;
 }
 WEFT_EXPORT CUresult cuEventDestroy_v2(CUevent event) {
   WEFT_ENTER;
   return state.events.erase(event) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
-WEFT_EXPORT CUresult cuEventRecord(CUevent handle, CUstream stream) {
+
+static bool isRunning(State &state, const std::shared_ptr<Capture> &capture) {
+  return std::find(state.captures.begin(), state.captures.end(), capture) != state.captures.end();
+}
+
+WEFT_EXPORT CUresult cuEventRecord(CUevent handle, CUstream streamHandle) {
   WEFT_ENTER_CONTEXT;
-  EventState *event = findEvent(state, handle);
-  if (!event || !isStream(state, stream))
-    return CUDA_ERROR_INVALID_HANDLE;
-  event->recorded = true;
-  event->time = std::chrono::steady_clock::now();
+  std::shared_ptr<Event> event = state.events.find(handle);
+  std::shared_ptr<Stream> stream = findStream(state, context, streamHandle);
+  WEFT_NEED(event && stream && event->context.lock() == stream->context, CUDA_ERROR_INVALID_HANDLE);
+  if (stream->capture) {
+    WEFT_NEED(!stream->capture->invalid, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+    event->capture = stream->capture;
+    event->tips = stream->tips;
+    return CUDA_SUCCESS;
+  }
+  Work work;
+  work.kind = Work::Kind::Record;
+  work.stamp = std::make_shared<Stamp>();
+  std::shared_ptr<Stamp> stamp = work.stamp;
+  Moment moment;
+  WEFT_TRY(enqueue(state, stream, std::move(work), {}, &moment));
+  event->capture = nullptr;
+  event->stamp = stamp;
+  event->moment = moment;
   return CUDA_SUCCESS;
 }
-WEFT_EXPORT CUresult cuEventSynchronize(CUevent event) {
-  WEFT_ENTER_CONTEXT;
-  return findEvent(state, event) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+WEFT_EXPORT CUresult cuEventRecordWithFlags(CUevent event, CUstream stream, unsigned) { return cuEventRecord(event, stream); }
+
+static CUresult findRecorded(State &state, CUevent handle, std::shared_ptr<Event> &event) {
+  event = state.events.find(handle);
+  WEFT_NEED(event, CUDA_ERROR_INVALID_HANDLE);
+  return event->capture && isRunning(state, event->capture) ? CUDA_ERROR_CAPTURED_EVENT : CUDA_SUCCESS;
 }
-WEFT_EXPORT CUresult cuEventQuery(CUevent event) { return cuEventSynchronize(event); }
-WEFT_EXPORT CUresult cuEventElapsedTime(float *milliseconds, CUevent start, CUevent end) {
+
+WEFT_EXPORT CUresult cuEventSynchronize(CUevent handle) {
+  WEFT_ENTER_CONTEXT;
+  std::shared_ptr<Event> event;
+  WEFT_TRY(findRecorded(state, handle, event));
+  runUntil(state, lock, event->moment);
+  return event->moment.stream ? event->moment.stream->context->sticky : CUDA_SUCCESS;
+}
+WEFT_EXPORT CUresult cuEventQuery(CUevent handle) {
+  WEFT_ENTER_CONTEXT;
+  std::shared_ptr<Event> event;
+  WEFT_TRY(findRecorded(state, handle, event));
+  bool reached = event->moment.reached();
+  runUntil(state, lock, event->moment);
+  WEFT_TRY(context->sticky);
+  return reached ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+}
+WEFT_EXPORT CUresult cuEventElapsedTime_v2(float *milliseconds, CUevent startHandle, CUevent endHandle) {
   WEFT_ENTER_CONTEXT;
   WEFT_NOT_NULL(milliseconds);
-  EventState *first = findEvent(state, start), *second = findEvent(state, end);
-  if (!first || !second || !first->recorded || !second->recorded)
-    return CUDA_ERROR_INVALID_HANDLE;
-  *milliseconds = std::chrono::duration<float, std::milli>(second->time - first->time).count();
+  std::shared_ptr<Event> start, end;
+  WEFT_TRY(findRecorded(state, startHandle, start));
+  WEFT_TRY(findRecorded(state, endHandle, end));
+  WEFT_NEED(start->stamp && end->stamp && !((start->flags | end->flags) & CU_EVENT_DISABLE_TIMING), CUDA_ERROR_INVALID_HANDLE);
+  WEFT_NEED(start->stamp->done && end->stamp->done, CUDA_ERROR_NOT_READY);
+  *milliseconds = std::chrono::duration<float, std::milli>(end->stamp->time - start->stamp->time).count();
   return CUDA_SUCCESS;
 }
-WEFT_EXPORT CUresult cuEventElapsedTime_v2(float *milliseconds, CUevent start, CUevent end) { return cuEventElapsedTime(milliseconds, start, end); }
+#undef cuEventElapsedTime
+WEFT_EXPORT CUresult cuEventElapsedTime(float *milliseconds, CUevent start, CUevent end) { return cuEventElapsedTime_v2(milliseconds, start, end); }
+
+/// Brings a captured event into `stream`, which joins its capture.
+static CUresult waitCaptured(Event &event, const std::shared_ptr<Stream> &stream) {
+  if (event.capture->invalid)
+    return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+  if (!stream->capture) {
+    stream->capture = event.capture;
+    stream->tips = event.tips;
+    event.capture->members.push_back(stream);
+    return CUDA_SUCCESS;
+  }
+  if (stream->capture != event.capture) {
+    invalidateCapture(*stream->capture);
+    invalidateCapture(*event.capture);
+    return CUDA_ERROR_STREAM_CAPTURE_MERGE;
+  }
+  for (Node *tip : event.tips)
+    if (std::find(stream->tips.begin(), stream->tips.end(), tip) == stream->tips.end())
+      stream->tips.push_back(tip);
+  return CUDA_SUCCESS;
+}
+
+WEFT_EXPORT CUresult cuStreamWaitEvent(CUstream streamHandle, CUevent handle, unsigned) {
+  WEFT_ENTER_CONTEXT;
+  std::shared_ptr<Event> event = state.events.find(handle);
+  std::shared_ptr<Stream> stream = findStream(state, context, streamHandle);
+  WEFT_NEED(event && stream, CUDA_ERROR_INVALID_HANDLE);
+  if (event->capture && isRunning(state, event->capture))
+    return waitCaptured(*event, stream);
+  if (stream->capture) { // an event from outside of the capture
+    WEFT_NEED(event->stamp, CUDA_SUCCESS);
+    invalidateCapture(*stream->capture);
+    return CUDA_ERROR_STREAM_CAPTURE_ISOLATION;
+  }
+  if (event->moment.reached())
+    return CUDA_SUCCESS;
+  Work work;
+  work.kind = Work::Kind::Wait;
+  return enqueue(state, stream, std::move(work), {event->moment});
+}
 
 //===----------------------------------------------------------------------===//
-// Graphs
+// Captures
 //===----------------------------------------------------------------------===//
 
-WEFT_EXPORT CUresult cuGraphCreate(CUgraph *graph, unsigned flags) {
+WEFT_EXPORT CUresult cuStreamBeginCapture_v2(CUstream handle, CUstreamCaptureMode mode) {
   WEFT_ENTER_CONTEXT;
-  WEFT_NOT_NULL(graph && !flags);
-  auto made = std::make_unique<GraphState>();
-  *graph = reinterpret_cast<CUgraph>(made.get());
-  state.graphs[made.get()] = std::move(made);
+  std::shared_ptr<Stream> stream = findStream(state, context, handle);
+  WEFT_NEED(stream, CUDA_ERROR_INVALID_HANDLE);
+  WEFT_NEED(stream != context->legacy, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+  WEFT_NEED(!stream->capture, CUDA_ERROR_ILLEGAL_STATE);
+  auto capture = std::make_shared<Capture>();
+  capture->graph = makeGraph(state);
+  capture->origin = stream;
+  capture->mode = mode;
+  capture->thread = std::this_thread::get_id();
+  capture->id = ++state.nextId;
+  capture->members.push_back(stream);
+  stream->capture = capture;
+  stream->tips.clear();
+  state.captures.push_back(capture);
   return CUDA_SUCCESS;
 }
 
-WEFT_EXPORT CUresult cuGraphDestroy(CUgraph graph) {
-  WEFT_ENTER;
-  auto it = state.graphs.find(graph);
-  if (it == state.graphs.end())
-    return CUDA_ERROR_INVALID_HANDLE;
-  // Nodes stay valid names for executables that were made from them; they are only compared.
-  it->second->work.clear();
-  static std::vector<std::unique_ptr<GraphState>> graveyard; // keeps node addresses unique
-  for (auto &node : it->second->nodes)
-    state.nodes.erase(node.get());
-  graveyard.push_back(std::move(it->second));
-  state.graphs.erase(it);
-  return CUDA_SUCCESS;
+/// Does every node that a member stream ended with come before the origin's end?
+static bool isJoined(const Capture &capture, const Stream &origin) {
+  std::unordered_set<const Node *> before;
+  std::vector<const Node *> open(origin.tips.begin(), origin.tips.end());
+  while (!open.empty()) {
+    const Node *node = open.back();
+    open.pop_back();
+    if (before.insert(node).second)
+      open.insert(open.end(), node->after.begin(), node->after.end());
+  }
+  for (const std::weak_ptr<Stream> &weak : capture.members)
+    if (std::shared_ptr<Stream> member = weak.lock())
+      for (Node *tip : member->tips)
+        if (!before.count(tip))
+          return false;
+  return true;
 }
 
-WEFT_EXPORT CUresult cuStreamBeginCapture_v2(CUstream stream, CUstreamCaptureMode) {
-  WEFT_ENTER_CONTEXT;
-  StreamState *found = findStream(state, stream);
-  if (!found)
-    return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
-  if (found->capture)
-    return CUDA_ERROR_ILLEGAL_STATE;
-  CUgraph graph;
-  if (CUresult bad = cuGraphCreate(&graph, 0))
-    return bad;
-  found->capture = state.graphs[graph].get();
-  return CUDA_SUCCESS;
+static void endCapture(State &state, Capture &capture) {
+  for (const std::weak_ptr<Stream> &weak : capture.members)
+    if (std::shared_ptr<Stream> member = weak.lock()) {
+      member->tips.clear();
+      member->capture = nullptr;
+    }
+  std::erase_if(state.captures, [&](auto &other) { return other.get() == &capture; });
 }
-WEFT_EXPORT CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph) {
+
+WEFT_EXPORT CUresult cuStreamEndCapture(CUstream handle, CUgraph *graph) {
   WEFT_ENTER_CONTEXT;
   WEFT_NOT_NULL(graph);
-  StreamState *found = findStream(state, stream);
-  if (!found || !found->capture)
-    return CUDA_ERROR_ILLEGAL_STATE;
-  *graph = reinterpret_cast<CUgraph>(found->capture);
-  found->capture = nullptr;
-  return CUDA_SUCCESS;
+  *graph = nullptr;
+  std::shared_ptr<Stream> stream = findStream(state, context, handle);
+  WEFT_NEED(stream, CUDA_ERROR_INVALID_HANDLE);
+  std::shared_ptr<Capture> capture = stream->capture;
+  WEFT_NEED(capture, CUDA_ERROR_ILLEGAL_STATE);
+  WEFT_NEED(capture->origin.lock() == stream, CUDA_ERROR_STREAM_CAPTURE_UNMATCHED);
+  bool sameThread = capture->mode == CU_STREAM_CAPTURE_MODE_RELAXED || capture->thread == std::this_thread::get_id();
+  WEFT_NEED(sameThread, CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD);
+  CUresult result = capture->invalid                ? CUDA_ERROR_STREAM_CAPTURE_INVALIDATED
+                    : !isJoined(*capture, *stream) ? CUDA_ERROR_STREAM_CAPTURE_UNJOINED
+                                                    : CUDA_SUCCESS;
+  endCapture(state, *capture);
+  if (result == CUDA_SUCCESS)
+    *graph = toHandle<CUgraph>(capture->graph->handle);
+  else
+    dropGraph(state, *capture->graph);
+  return result;
 }
-WEFT_EXPORT CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus *status) {
-  WEFT_ENTER_CONTEXT;
+
+WEFT_EXPORT CUresult cuStreamIsCapturing(CUstream handle, CUstreamCaptureStatus *status) {
   WEFT_NOT_NULL(status);
-  StreamState *found = findStream(state, stream);
-  *status = found && found->capture ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
-  return CUDA_SUCCESS;
+  return askStream(handle, [=](Stream &s) {
+    *status = !s.capture ? CU_STREAM_CAPTURE_STATUS_NONE : s.capture->invalid ? CU_STREAM_CAPTURE_STATUS_INVALIDATED : CU_STREAM_CAPTURE_STATUS_ACTIVE;
+  });
 }
 
-static CUresult addNode(State &state, CUgraphNode *node, CUgraph handle, const CUgraphNode *dependencies, size_t count, Work work) {
-  auto it = state.graphs.find(handle);
-  if (!node || (count && !dependencies))
-    return CUDA_ERROR_INVALID_VALUE;
-  if (it == state.graphs.end())
-    return CUDA_ERROR_INVALID_HANDLE;
-  GraphState &graph = *it->second;
-  std::vector<size_t> numbers;
-  for (size_t i = 0; i < count; ++i) {
-    auto *before = reinterpret_cast<NodeState *>(dependencies[i]);
-    if (!state.nodes.count(before) || before->graph != &graph)
-      return CUDA_ERROR_INVALID_VALUE;
-    numbers.push_back(before->number);
-  }
-  graph.nodes.push_back(std::make_unique<NodeState>(NodeState{&graph, graph.work.size()}));
-  graph.work.push_back(std::move(work));
-  graph.dependencies.push_back(std::move(numbers));
-  state.nodes.insert(graph.nodes.back().get());
-  *node = reinterpret_cast<CUgraphNode>(graph.nodes.back().get());
+WEFT_EXPORT CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode) {
+  static thread_local CUstreamCaptureMode current = CU_STREAM_CAPTURE_MODE_GLOBAL;
+  WEFT_NOT_NULL(mode);
+  std::swap(*mode, current);
   return CUDA_SUCCESS;
 }
-
-static CUresult kernelWork(const CUDA_KERNEL_NODE_PARAMS *p, Work &work) {
-  WEFT_NOT_NULL(p);
-  return makeKernelWork(p->func, {p->gridDimX, p->gridDimY, p->gridDimZ}, {p->blockDimX, p->blockDimY, p->blockDimZ}, p->sharedMemBytes,
-                        p->kernelParams, p->extra, work);
-}
-static Work plainWork(const CUDA_MEMCPY3D &copy) {
-  Work work;
-  work.kind = Work::Copy;
-  work.copy = copy;
-  return work;
-}
-static Work plainWork(const CUDA_MEMSET_NODE_PARAMS &set) {
-  Work work;
-  work.kind = Work::Set;
-  work.set = set;
-  return work;
-}
-
-WEFT_EXPORT CUresult cuGraphAddKernelNode_v2(CUgraphNode *node, CUgraph graph, const CUgraphNode *dependencies, size_t count,
-                                             const CUDA_KERNEL_NODE_PARAMS *params) {
-  WEFT_ENTER_CONTEXT;
-  Work work;
-  if (CUresult bad = kernelWork(params, work))
-    return bad;
-  return addNode(state, node, graph, dependencies, count, std::move(work));
-}
-WEFT_EXPORT CUresult cuGraphAddMemcpyNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *dependencies, size_t count,
-                                          const CUDA_MEMCPY3D *params, CUcontext) {
-  WEFT_ENTER_CONTEXT;
-  WEFT_NOT_NULL(params);
-  return addNode(state, node, graph, dependencies, count, plainWork(*params));
-}
-WEFT_EXPORT CUresult cuGraphAddMemsetNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *dependencies, size_t count,
-                                          const CUDA_MEMSET_NODE_PARAMS *params, CUcontext) {
-  WEFT_ENTER_CONTEXT;
-  WEFT_NOT_NULL(params);
-  return addNode(state, node, graph, dependencies, count, plainWork(*params));
-}
-WEFT_EXPORT CUresult cuGraphAddEmptyNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *dependencies, size_t count) {
-  WEFT_ENTER_CONTEXT;
-  return addNode(state, node, graph, dependencies, count, Work());
-}
-WEFT_EXPORT CUresult cuGraphGetNodes(CUgraph handle, CUgraphNode *nodes, size_t *count) {
-  WEFT_ENTER;
-  WEFT_NOT_NULL(count);
-  auto it = state.graphs.find(handle);
-  if (it == state.graphs.end())
-    return CUDA_ERROR_INVALID_HANDLE;
-  for (size_t i = 0; nodes && i < std::min(*count, it->second->nodes.size()); ++i)
-    nodes[i] = reinterpret_cast<CUgraphNode>(it->second->nodes[i].get());
-  *count = it->second->work.size();
-  return CUDA_SUCCESS;
-}
-
-/// Nodes are made after what they depend on, so their order of making is a legal order of running.
-WEFT_EXPORT CUresult cuGraphInstantiateWithFlags(CUgraphExec *exec, CUgraph handle, unsigned long long) {
-  WEFT_ENTER_CONTEXT;
-  WEFT_NOT_NULL(exec);
-  auto it = state.graphs.find(handle);
-  if (it == state.graphs.end())
-    return CUDA_ERROR_INVALID_HANDLE;
-  auto made = std::make_unique<GraphExecState>();
-  made->work = it->second->work;
-  for (auto &node : it->second->nodes)
-    made->nodes.insert(node.get());
-  *exec = reinterpret_cast<CUgraphExec>(made.get());
-  state.execs[made.get()] = std::move(made);
-  return CUDA_SUCCESS;
-}
-WEFT_EXPORT CUresult cuGraphExecDestroy(CUgraphExec exec) {
-  WEFT_ENTER;
-  return state.execs.erase(exec) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
-}
-WEFT_EXPORT CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream) {
-  WEFT_ENTER_CONTEXT;
-  auto it = state.execs.find(exec);
-  if (it == state.execs.end())
-    return CUDA_ERROR_INVALID_HANDLE;
-  for (const Work &work : it->second->work)
-    if (CUresult bad = enqueue(stream, work))
-      return bad;
-  return CUDA_SUCCESS;
-}
-
-static CUresult replace(State &state, CUgraphExec exec, CUgraphNode handle, Work work) {
-  auto it = state.execs.find(exec);
-  auto *node = reinterpret_cast<NodeState *>(handle);
-  if (it == state.execs.end() || !it->second->nodes.count(node))
-    return CUDA_ERROR_INVALID_HANDLE;
-  Work &old = it->second->work[node->number];
-  if (old.kind != work.kind)
-    return CUDA_ERROR_INVALID_VALUE;
-  old = std::move(work);
-  return CUDA_SUCCESS;
-}
-WEFT_EXPORT CUresult cuGraphExecKernelNodeSetParams_v2(CUgraphExec exec, CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS *params) {
-  WEFT_ENTER_CONTEXT;
-  Work work;
-  if (CUresult bad = kernelWork(params, work))
-    return bad;
-  return replace(state, exec, node, std::move(work));
-}
-WEFT_EXPORT CUresult cuGraphExecMemcpyNodeSetParams(CUgraphExec exec, CUgraphNode node, const CUDA_MEMCPY3D *params, CUcontext) {
-  WEFT_ENTER_CONTEXT;
-  WEFT_NOT_NULL(params);
-  return replace(state, exec, node, plainWork(*params));
-}
-WEFT_EXPORT CUresult cuGraphExecMemsetNodeSetParams(CUgraphExec exec, CUgraphNode node, const CUDA_MEMSET_NODE_PARAMS *params, CUcontext) {
-  WEFT_ENTER_CONTEXT;
-  WEFT_NOT_NULL(params);
-  return replace(state, exec, node, plainWork(*params));
-}
-
-WEFT_EXPORT CUresult cuProfilerStart(void) { return CUDA_SUCCESS; }
-WEFT_EXPORT CUresult cuProfilerStop(void) { return CUDA_SUCCESS; }

@@ -139,7 +139,6 @@ bool Decoder::function(const Function &f, std::vector<uint32_t> params, std::vec
   here.params = std::move(params);
   here.rets = std::move(rets);
   here.regs.assign(f.regs.size(), kNone);
-  assignRegisters(f);
   uint64_t local = program.localBytes;
   for (const Variable &v : f.vars) {
     if (v.space == Space::Shared) {

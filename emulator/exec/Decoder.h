@@ -67,7 +67,6 @@ private:
   uint32_t allLanes() { return constantMask(0xffffffffu); }
   uint32_t special(std::string_view name, char part, unsigned &bits);
   uint32_t regOffset(uint32_t reg);
-  void assignRegisters(const ptx::Function &f); // Registers.cpp
   ptx::Ty regType(uint32_t reg) const { return frame->f->regs[reg].type; }
   bool checkReg(uint32_t reg, ptx::Ty type, unsigned bits, bool widerAllowed);
   bool symbolValue(const Op &o, ptx::Space &space, uint64_t &offset, int32_t &global);

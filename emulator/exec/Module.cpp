@@ -32,13 +32,7 @@ static bool collectGlobals(const ptx::Text &text, ModuleTables &tables, std::vec
     bool isShared = v.space == ptx::Space::Shared;
     auto &map = isShared ? tables.sharedIndex : tables.globalIndex;
     if (auto it = map.find(v.name); it != map.end()) {
-      bool redeclares = v.isExtern;
-      if (!redeclares && !isShared && out[it->second].isExtern) { // the definition follows its declaration
-        GlobalInfo &g = out[it->second];
-        g.size = v.size, g.align = v.align ? v.align : 1, g.init = v.init, g.isExtern = false;
-        variables[it->second] = &v;
-        continue;
-      }
+      bool redeclares = v.isExtern || text.globals[i].init.empty();
       if (!redeclares)
         return diagnostic = {"duplicate definition of '" + v.name + "'", v.line}, false;
       continue;

@@ -2,7 +2,6 @@
 //
 // Guarantees: each row runs one instruction on given operands and compares all bits. Expected values are literals from the
 // PTX ISA's wording, or IEEE arithmetic done by the host's scalar unit (std::fma and friends); never from the emulator.
-// All texts were accepted by ptxas 13.0 for sm_90.
 //
 //===----------------------------------------------------------------------===//
 #include "Device.h"
