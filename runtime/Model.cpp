@@ -1,7 +1,9 @@
 // A model on a device: see Model.h.
 #include "runtime/Model.h"
+#include "runtime/Memory.h"
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 
 namespace weft {
 
@@ -112,14 +114,44 @@ Status Model::uploadConstants() {
   CUresult result = dev.driver().cuMemAlloc(&constantsBase, bytes);
   if (result != CUDA_SUCCESS)
     return Status::machine("no room on the device for " + std::to_string(bytes) + " bytes of constants: " + dev.driver().check(result, "cuMemAlloc").message);
-  for (uint32_t i = 0; i < plan().constants()->size(); ++i) {
-    std::span<const uint8_t> data = artifact.constant(i);
-    if (data.empty())
-      continue;
-    WEFT_TRY(artifact.verify(data));
-    WEFT_CUDA(dev.driver(), cuMemcpyHtoD, constant(i), data.data(), data.size());
+  return upload();
+}
+
+/// The whole section in pieces through two page-locked buffers: while one is on its way, the next is verified and filled.
+Status Model::upload() {
+  constexpr uint64_t piece = artifact::chunkSize;
+  std::span<const uint8_t> data = artifact.constants();
+  PinnedBuffer staging(dev);
+  WEFT_TRY(staging.reserve(2 * std::min<uint64_t>(piece, data.size())));
+  CUstream stream = nullptr;
+  CUevent sent[2] = {};
+  Driver &driver = dev.driver();
+  auto all = [&]() -> Status {
+    WEFT_CUDA(driver, cuStreamCreate, &stream, CU_STREAM_NON_BLOCKING);
+    for (CUevent &event : sent)
+      WEFT_CUDA(driver, cuEventCreate, &event, CU_EVENT_DISABLE_TIMING);
+    for (uint64_t at = 0, number = 0; at < data.size(); at += piece, ++number) {
+      std::span<const uint8_t> part = data.subspan(at, std::min<uint64_t>(piece, data.size() - at));
+      uint8_t *buffer = staging.data() + (number % 2) * piece;
+      if (number >= 2)
+        WEFT_CUDA(driver, cuEventSynchronize, sent[number % 2]);
+      WEFT_TRY(artifact.verify(part));
+      std::memcpy(buffer, part.data(), part.size());
+      WEFT_CUDA(driver, cuMemcpyHtoDAsync, constantsBase + at, buffer, part.size(), stream);
+      WEFT_CUDA(driver, cuEventRecord, sent[number % 2], stream);
+    }
+    return Status::success();
+  };
+  Status status = all();
+  if (stream) {
+    Status finished = driver.check(driver.cuStreamSynchronize(stream), "cuStreamSynchronize");
+    status = status.ok() ? std::move(finished) : std::move(status);
+    (void)driver.cuStreamDestroy(stream);
   }
-  return Status::success();
+  for (CUevent event : sent)
+    if (event)
+      (void)driver.cuEventDestroy(event);
+  return status;
 }
 
 } // namespace weft

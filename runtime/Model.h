@@ -30,6 +30,7 @@ private:
   Status loadModule(uint32_t number, CUmodule &module);
   Status findFunctions();
   Status uploadConstants();
+  Status upload();
 
   const Artifact &artifact;
   Device &dev;

@@ -26,6 +26,7 @@ public:
   /// Checks the chunks that hold `bytes` (part of an image or constant).
   Status verify(std::span<const uint8_t> bytes) const;
   Status verifyAll() const;
+  std::span<const uint8_t> constants() const { return at(header.constants.offset, header.constants.size); }
   uint64_t constantBytes() const { return header.constants.size; }
   const std::string &path() const { return name; }
 

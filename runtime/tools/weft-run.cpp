@@ -34,7 +34,7 @@ struct Streams {
   int fail(const Status &status) { return fail(int(status.code), status.message); }
 };
 
-/// The phases of a command, for --profile.
+/// The phases of a command and what the device did in them, for --profile (Chrome's trace format, which Perfetto opens).
 class Profile {
 public:
   /// Ends the phase that began with the last call, and begins another.
@@ -44,21 +44,30 @@ public:
     start = microseconds();
   }
   void end() {
-    if (current.empty())
-      return;
-    events += (events.empty() ? "" : ",\n") + std::string("{\"name\": ") + jsonString(current) +
-              ", \"ph\": \"X\", \"pid\": 1, \"tid\": 1, \"ts\": " + std::to_string(start) +
-              ", \"dur\": " + std::to_string(microseconds() - start) + "}";
+    if (!current.empty())
+      add(current, 1, double(start), double(microseconds() - start));
     current.clear();
+  }
+  /// What the device did in the phase that is open; its clock is taken to start with the phase.
+  void device(const std::vector<ProfileEvent> &commands) {
+    for (const ProfileEvent &command : commands)
+      add(command.name, 2, double(start) + command.begin * 1000, command.duration * 1000);
   }
   std::string json() const { return "{\"displayTimeUnit\": \"ms\", \"traceEvents\": [\n" + events + "\n]}\n"; }
 
 private:
+  void add(const std::string &name, int thread, double at, double duration) {
+    char numbers[128];
+    std::snprintf(numbers, sizeof numbers, ", \"ph\": \"X\", \"pid\": 1, \"tid\": %d, \"ts\": %.3f, \"dur\": %.3f}", thread, at, duration);
+    events += ",\n{\"name\": " + jsonString(name) + numbers;
+  }
   int64_t microseconds() const {
     return std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - origin).count();
   }
   std::chrono::steady_clock::time_point origin = std::chrono::steady_clock::now();
-  std::string current, events;
+  std::string current;
+  std::string events = R"({"name": "thread_name", "ph": "M", "pid": 1, "tid": 1, "args": {"name": "host"}},
+{"name": "thread_name", "ph": "M", "pid": 1, "tid": 2, "args": {"name": "device"}})";
   int64_t start = 0;
 };
 
@@ -169,11 +178,13 @@ std::string timesText(std::vector<double> times) {
 Status runAll(Model &model, const std::map<std::string, Array> &inputs, const Options &options, Profile &profile,
               Outputs &outputs, std::vector<double> &times) {
   Session session(model);
+  session.setProfiling(!options.profile.empty());
   for (uint64_t i = 0; i < options.repeat; ++i) {
     profile.begin(options.repeat == 1 ? "run" : "run " + std::to_string(i));
     RunStats stats;
     outputs.clear();
     WEFT_TRY(session.run(inputs, outputs, &stats));
+    profile.device(stats.events);
     times.push_back(stats.milliseconds);
   }
   return Status::success();
