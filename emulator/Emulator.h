@@ -10,6 +10,7 @@ int weftEmuConfigure(const char *key, const char *value);
 /// needed, the final 0 included. 1 where the buffer is too small.
 int weftEmuCountersJson(char *buffer, size_t *size);
 void weftEmuResetCounters(void);
+void weftEmuResetFindings(void);
 /// The findings of --check so far, one per line, in the same manner.
 int weftEmuFindings(char *buffer, size_t *size);
 /// Why the last launch failed: kernel, PTX line, block, thread.
