@@ -335,9 +335,20 @@ static Value floatToInteger(OpBuilder &b, Location loc, Value x, Type to) {
   return through == signless ? whole : Value(arith::TruncIOp::create(b, loc, signless, whole));
 }
 
+/// `x` (f32) within the finite values of `type`; NaN stays.
+static Value clampToFinite(OpBuilder &b, Location loc, Value x, FloatType type) {
+  double highest = APFloat::getLargest(type.getFloatSemantics()).convertToDouble();
+  Value low = arith::MaximumFOp::create(b, loc, x, constant(b, loc, x.getType(), -highest));
+  return arith::MinimumFOp::create(b, loc, low, constant(b, loc, x.getType(), highest));
+}
+
 Value cast(OpBuilder &b, Location loc, Value x, Type from, Type to, bool saturate) {
   if (from == to)
     return x;
+  if (auto small = dyn_cast<FloatType>(to); small && small.getWidth() <= 8) {
+    Value wide = cast(b, loc, x, from, b.getF32Type(), saturate);
+    return arith::TruncFOp::create(b, loc, to, saturate ? clampToFinite(b, loc, wide, small) : wide);
+  }
   Type signless = ElementEmitter::valueType(to);
   auto fromFloat = dyn_cast<FloatType>(from), toFloat = dyn_cast<FloatType>(to);
   if (fromFloat && toFloat) {

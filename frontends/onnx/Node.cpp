@@ -164,6 +164,11 @@ std::optional<SmallVector<int64_t>> Node::axesFrom(StringRef name, unsigned inpu
   return std::nullopt;
 }
 
+bool Node::isRuntime(unsigned input) {
+  const HostTensor *h = has(input) ? importer.deriveHost(slot(input)) : nullptr;
+  return has(input) && !(h && h->allConstant());
+}
+
 Type Node::elementType(DataType type) {
   Type result = toType(type, context());
   if (!result)

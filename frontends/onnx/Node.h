@@ -90,6 +90,8 @@ public:
   int64_t axisAttr(StringRef name, int64_t otherwise, int64_t rank) { return axis(i(name, otherwise), rank, name); }
   /// Axes from attribute `name` or, in later versions, from constant input `input`; nothing where neither is given.
   std::optional<SmallVector<int64_t>> axesFrom(StringRef name, unsigned input);
+  /// Whether input `input` is there and only the run knows its elements.
+  bool isRuntime(unsigned input);
   /// The element type that an attribute names (ONNX's number).
   Type elementType(StringRef attribute, DataType otherwise);
   Type elementType(DataType type);
@@ -123,6 +125,15 @@ using Rule = LogicalResult (*)(Node &);
 
 /// Conv's attributes applied to any operands (Convolution.cpp); sets output 0. `bias` may be null.
 LogicalResult convolve(Node &n, Value x, Value w, Value bias);
+
+/// A value chosen by a host condition (graph.if; one side only where it is known). Dimensions that differ become symbols.
+Value branch(Node &n, AffineExpr condition, llvm::function_ref<Value()> yes, llvm::function_ref<Value()> no);
+/// body(axes) for axes that only the run knows: input `input` names some of `rank`, and each choice becomes a branch.
+LogicalResult overRuntimeAxes(Node &n, unsigned input, int64_t rank, llvm::function_ref<Value(ArrayRef<int64_t>)> body);
+/// A loop built by code: `body` gets the iteration and the carried values and gives the next ones, then scan outputs.
+/// Results: final carried values, then scan outputs stacked along a new first dimension of length `trip`.
+std::optional<SmallVector<Value>> countedLoop(Node &n, AffineExpr trip, ArrayRef<Value> inits,
+                                              llvm::function_ref<SmallVector<Value>(AffineExpr, ArrayRef<Value>)> body);
 
 /// The table of rules: for each operator, the first since_version that the rule is for.
 class Rules {

@@ -219,9 +219,14 @@ bool Fusion::collectUses(Operation *op, llvm::MapVector<unsigned, Evaluation> &u
       }
       continue;
     }
+    // A reshape that is needed in memory is a view of its operand.
+    if (isa<ReshapeOp>(user)) {
+      llvm::MapVector<unsigned, Evaluation> outer;
+      onlyKernels &= collectUses(user, outer);
+    }
     auto it = evaluations.find(user);
     if (it == evaluations.end())
-      continue; // a dead user
+      continue; // a dead user, or a view of something in memory
     for (auto &[group, outer] : it->second) {
       Evaluation &e = uses[group];
       e.reread |= outer.reread;
@@ -232,11 +237,6 @@ bool Fusion::collectUses(Operation *op, llvm::MapVector<unsigned, Evaluation> &u
       for (uint64_t map : outer.maps)
         e.maps.insert(isPointwise(user) ? map : uint64_t(llvm::hash_combine(map, user, operand)));
       e.aligned |= outer.aligned && isPointwise(user);
-    }
-    // A reshape that is needed in memory is a view of its operand.
-    if (auto reshape = dyn_cast<ReshapeOp>(user)) {
-      llvm::MapVector<unsigned, Evaluation> outer;
-      onlyKernels &= collectUses(reshape, outer);
     }
   }
   return onlyKernels;

@@ -189,6 +189,8 @@ Status collect(const Artifact &artifact, const Options &options, Facts &facts) {
     return status;
   if (!status.ok()) {
     facts.arenaText = ArenaExpression(plan).text();
+    if (facts.arenaText == "0") // no tensor at any shape
+      facts.arenaText.clear();
     return Status::success();
   }
   for (Value &value : facts.inputs)

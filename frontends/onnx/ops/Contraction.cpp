@@ -178,6 +178,6 @@ LogicalResult einsum(Node &n) {
 
 void weft::onnx::addContractionRules(Rules &r) {
   r.add("MatMul", 1, [](Node &n) { return n.result(n.contract(n.in(0), n.in(1))); });
-  r.add("Gemm", 7, gemm);
+  r.add("Gemm", 1, gemm);
   r.add("Einsum", 12, einsum);
 }

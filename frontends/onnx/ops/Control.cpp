@@ -47,6 +47,70 @@ std::optional<HostTensor> joinHosts(Node &n, AffineExpr condition, Slot &x, Slot
   return out;
 }
 
+} // namespace
+
+Value weft::onnx::branch(Node &n, AffineExpr condition, llvm::function_ref<Value()> yes, llvm::function_ref<Value()> no) {
+  if (auto known = getConstant(condition))
+    return *known ? yes() : no();
+  auto draft = IfOp::create(n.b, n.loc, TypeRange(), n.dimsAttr({condition}));
+  n.importer.discarded.push_back(draft);
+  Value values[2];
+  for (int k = 0; k < 2; ++k) {
+    OpBuilder::InsertionGuard guard(n.b);
+    n.b.setInsertionPointToEnd(&draft->getRegion(k).emplaceBlock());
+    values[k] = k ? no() : yes();
+    YieldOp::create(n.b, n.loc, values[k]);
+  }
+  SmallVector<AffineExpr> set;
+  Type type = joinTypes(n, values[0], values[1], set);
+  if (!type)
+    return values[0];
+  auto op = IfOp::create(n.b, n.loc, type, n.dimsAttr({condition}));
+  op.getThenRegion().takeBody(draft.getThenRegion());
+  op.getElseRegion().takeBody(draft.getElseRegion());
+  if (!set.empty())
+    op->setAttr("set", n.dimsAttr(set));
+  return op->getResult(0);
+}
+
+LogicalResult weft::onnx::overRuntimeAxes(Node &n, unsigned input, int64_t rank, llvm::function_ref<Value(ArrayRef<int64_t>)> body) {
+  auto axes = n.hostExprs(input);
+  if (!axes)
+    return failure();
+  size_t count = axes->size();
+  SmallVector<SmallVector<int64_t>> choices; // all sets of `count` axes
+  for (int64_t bits = 0; bits < (int64_t(1) << std::min<int64_t>(rank, 6)) && rank <= 6; ++bits)
+    if (size_t(llvm::popcount(uint64_t(bits))) == count) {
+      choices.emplace_back();
+      for (int64_t a = 0; a < rank; ++a)
+        if (bits >> a & 1)
+          choices.back().push_back(a);
+    }
+  if (choices.empty())
+    return n.error("axes that are decided at run time must be at most the rank, which must be 6 or less");
+  auto isChosen = [&](ArrayRef<int64_t> choice) {
+    AffineExpr all = n.c(1);
+    for (int64_t a : choice) {
+      AffineExpr any = n.c(0);
+      for (AffineExpr e : *axes)
+        for (int64_t v : {a, a - rank})
+          any = n.fn(SymbolFn::logical_or, {any, n.fn(SymbolFn::eq, {e, n.c(v)})});
+      all = n.fn(SymbolFn::logical_and, {all, any});
+    }
+    return all;
+  };
+  for (unsigned i = 0; i < n.numInputs(); ++i)
+    (void)n.opt(i); // made outside of the branches
+  std::function<Value(size_t)> from = [&](size_t k) -> Value {
+    if (k + 1 == choices.size())
+      return body(choices[k]);
+    return branch(n, isChosen(choices[k]), [&] { return body(choices[k]); }, [&] { return from(k + 1); });
+  };
+  return n.result(from(0));
+}
+
+namespace {
+
 LogicalResult ifRule(Node &n) {
   const Graph *branches[] = {n.graph("then_branch"), n.graph("else_branch")};
   auto condition = n.hostExprs(0);
@@ -96,13 +160,14 @@ LogicalResult ifRule(Node &n) {
 // Loops
 //===----------------------------------------------------------------------===//
 
+using LoopBody = std::optional<std::vector<Slot>>;
 struct LoopForm {
-  const Graph *body;
   SmallVector<Value> inits;
   Dims trip, condition;      // one expression or none each
   bool hasCondition = false; // the body's first output says whether to go on
-  /// The body's inputs for an iteration number and the carried arguments.
-  llvm::function_ref<std::vector<Slot>(AffineExpr, ArrayRef<Value>)> inputs;
+  /// Builds the body for an iteration number and the carried arguments: gives its outputs.
+  llvm::function_ref<LoopBody(AffineExpr, ArrayRef<Value>)> body;
+  std::optional<size_t> outputs; // carried values and scan outputs; by default as many as the node has
 };
 
 struct Draft {
@@ -124,9 +189,10 @@ std::optional<Draft> importLoop(Node &n, const LoopForm &form, ArrayRef<Type> ty
   SmallVector<Value> arguments;
   for (Type type : types)
     arguments.push_back(block.addArgument(type, n.loc));
-  std::vector<Slot> outputs;
-  if (failed(n.importer.importBody(*form.body, form.inputs(iteration, arguments), outputs, n.loc)))
+  LoopBody built = form.body(iteration, arguments);
+  if (!built || n.bad())
     return std::nullopt;
+  std::vector<Slot> &outputs = *built;
   MutableArrayRef<Slot> carried(outputs);
   if (form.hasCondition) {
     if (outputs.empty())
@@ -138,7 +204,7 @@ std::optional<Draft> importLoop(Node &n, const LoopForm &form, ArrayRef<Type> ty
       draft.goOn = goOn->exprs(n.syms);
     carried = carried.drop_front();
   }
-  if (carried.size() < types.size() || carried.size() != n.numOutputs())
+  if (carried.size() < types.size() || carried.size() != form.outputs.value_or(n.numOutputs()))
     return (void)n.error("the body has " + Twine(outputs.size()) + " outputs, which do not fit the node's inputs and outputs"), std::nullopt;
   if (!toValues(n, carried, draft.yields))
     return std::nullopt;
@@ -199,6 +265,13 @@ std::optional<SmallVector<Value>> runLoop(Node &n, const LoopForm &form) {
   return SmallVector<Value>(op->getResults());
 }
 
+LoopBody bodyOf(Node &n, const Graph &graph, ArrayRef<Slot> inputs) {
+  std::vector<Slot> outputs;
+  if (failed(n.importer.importBody(graph, inputs, outputs, n.loc)))
+    return std::nullopt;
+  return outputs;
+}
+
 /// A loop of few iterations known beforehand, written out: for values that are no tensors.
 LogicalResult unroll(Node &n, const Graph &body, int64_t trip) {
   std::vector<Slot> carried;
@@ -235,7 +308,7 @@ LogicalResult unroll(Node &n, const Graph &body, int64_t trip) {
 
 LogicalResult loop(Node &n) {
   LoopForm form;
-  form.body = n.graph("body");
+  const Graph *body = n.graph("body");
   if (n.has(0)) {
     auto trip = n.hostExprs(0);
     if (!trip || trip->size() != 1)
@@ -250,8 +323,8 @@ LogicalResult loop(Node &n) {
       form.condition = *condition;
   }
   form.hasCondition = true;
-  if (form.body->inputs.size() != n.numInputs() - std::min(n.numInputs(), 2u) + 2)
-    return n.error("the body must have " + Twine(std::max(n.numInputs(), 2u)) + " inputs, found " + Twine(form.body->inputs.size()));
+  if (body->inputs.size() != n.numInputs() - std::min(n.numInputs(), 2u) + 2)
+    return n.error("the body must have " + Twine(std::max(n.numInputs(), 2u)) + " inputs, found " + Twine(body->inputs.size()));
   bool hasOthers = false;
   for (unsigned i = 2; i < n.numInputs(); ++i)
     hasOthers |= n.slot(i).kind != Slot::tensor;
@@ -259,18 +332,18 @@ LogicalResult loop(Node &n) {
     auto trip = form.trip.empty() ? std::nullopt : getConstant(form.trip[0]);
     if (!trip || *trip > 256 || !form.condition.empty())
       return n.error("a loop that carries sequences must have a known number of iterations, at most 256");
-    return unroll(n, *form.body, *trip);
+    return unroll(n, *body, *trip);
   }
   for (unsigned i = 2; i < n.numInputs(); ++i)
     form.inits.push_back(n.in(i));
-  auto inputs = [&](AffineExpr iteration, ArrayRef<Value> arguments) {
+  auto build = [&](AffineExpr iteration, ArrayRef<Value> arguments) -> LoopBody {
     std::vector<Slot> slots{Slot::of(HostTensor{n.i64(), {}, {Scalar::of(iteration, n.syms)}}),
                             Slot::of(HostTensor{n.i1(), {}, {Scalar::of(int64_t(1))}})};
     for (Value argument : arguments)
       slots.push_back(Slot::of(argument));
-    return slots;
+    return bodyOf(n, *body, slots);
   };
-  form.inputs = inputs;
+  form.body = build;
   auto results = runLoop(n, form);
   if (!results)
     return failure();
@@ -282,7 +355,7 @@ LogicalResult loop(Node &n) {
 /// Scan as a counted loop that slices its inputs. Versions 9 and later (8 has a batch dimension).
 LogicalResult scan(Node &n) {
   LoopForm form;
-  form.body = n.graph("body");
+  const Graph *body = n.graph("body");
   int64_t scans = n.i("num_scan_inputs"), states = int64_t(n.numInputs()) - scans;
   if (scans < 1 || states < 0)
     return n.error("num_scan_inputs must be between 1 and " + Twine(n.numInputs()) + ", found " + Twine(scans));
@@ -302,7 +375,7 @@ LogicalResult scan(Node &n) {
   for (int64_t i = 0; i < states; ++i)
     form.inits.push_back(n.in(i));
   form.trip = {length};
-  auto inputs = [&](AffineExpr iteration, ArrayRef<Value> arguments) {
+  auto build = [&](AffineExpr iteration, ArrayRef<Value> arguments) -> LoopBody {
     std::vector<Slot> slots;
     for (Value argument : arguments)
       slots.push_back(Slot::of(argument));
@@ -310,9 +383,9 @@ LogicalResult scan(Node &n) {
       AffineExpr at = backwards[k] ? n.syms.sub(n.syms.sub(length, n.c(1)), iteration) : iteration;
       slots.push_back(Slot::of(n.squeeze(n.slice(n.in(states + k), axes[k], at, n.c(1)), {axes[k]})));
     }
-    return slots;
+    return bodyOf(n, *body, slots);
   };
-  form.inputs = inputs;
+  form.body = build;
   auto results = runLoop(n, form);
   if (!results)
     return failure();
@@ -343,6 +416,23 @@ LogicalResult scan(Node &n) {
 }
 
 } // namespace
+
+std::optional<SmallVector<Value>>
+weft::onnx::countedLoop(Node &n, AffineExpr trip, ArrayRef<Value> inits,
+                        llvm::function_ref<SmallVector<Value>(AffineExpr, ArrayRef<Value>)> body) {
+  LoopForm form;
+  form.inits.assign(inits.begin(), inits.end());
+  form.trip = {trip};
+  auto build = [&](AffineExpr iteration, ArrayRef<Value> arguments) -> LoopBody {
+    std::vector<Slot> slots;
+    for (Value v : body(iteration, arguments))
+      slots.push_back(Slot::of(v));
+    form.outputs = slots.size();
+    return slots;
+  };
+  form.body = build;
+  return runLoop(n, form);
+}
 
 void weft::onnx::addControlRules(Rules &r) {
   r.add("If", 1, ifRule);

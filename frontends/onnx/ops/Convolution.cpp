@@ -209,7 +209,7 @@ void weft::onnx::addConvolutionRules(Rules &r) {
   r.add("Conv", 1, [](Node &n) { return convolve(n, n.in(0), n.in(1), n.opt(2)); });
   r.add("ConvTranspose", 1, convTranspose);
   r.add("MaxPool", 1, pool<PoolKind::max>);
-  r.add("AveragePool", 7, pool<PoolKind::average>);
+  r.add("AveragePool", 1, pool<PoolKind::average>);
   r.add("LpPool", 2, pool<PoolKind::lp>);
   r.add("GlobalAveragePool", 1, [](Node &n) { return n.result(n.mean(n.in(0), spatialAxes(n), true)); });
   r.add("GlobalMaxPool", 1, [](Node &n) { return n.result(n.reduce(ReduceKind::max, n.in(0), spatialAxes(n), true)); });

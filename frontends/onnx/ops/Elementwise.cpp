@@ -2,6 +2,7 @@
 #include "frontends/onnx/Node.h"
 
 using namespace mlir;
+using namespace weft::graph;
 using namespace weft::onnx;
 
 namespace {
@@ -16,6 +17,20 @@ template <BinaryKind kind> LogicalResult variadic(Node &n) {
 
 template <UnaryKind kind> LogicalResult unary(Node &n) { return n.unaryRule(kind); }
 template <BinaryKind kind> LogicalResult binary(Node &n) { return n.binaryRule(kind); }
+/// Before opset 7: `broadcast` aligns the second operand at `axis` of the first (at its end where no axis is given).
+template <BinaryKind kind> LogicalResult legacyBinary(Node &n) {
+  Value x = n.in(0), y = n.in(1);
+  if (n.i("broadcast") && n.hasAttr("axis")) {
+    int64_t axis = n.axisAttr("axis", 0, n.rankOf(x));
+    SmallVector<int64_t> map;
+    for (int64_t i = 0; i < n.rankOf(y); ++i)
+      map.push_back(axis + i);
+    if (n.bad() || axis + n.rankOf(y) > n.rankOf(x))
+      return n.bad() ? failure() : n.error("axis and the second operand's rank exceed the first one's");
+    y = n.broadcast(y, n.dimsOf(x), map);
+  }
+  return n.result(n.binary(kind, x, y));
+}
 template <CompareKind kind> LogicalResult compare(Node &n) { return n.compareRule(kind); }
 
 /// x < 0 ? negative : x.
@@ -48,6 +63,11 @@ Value gelu(Node &n, Value x, bool tanh) {
 } // namespace
 
 void weft::onnx::addElementwiseRules(Rules &r) {
+  r.add("Add", 1, legacyBinary<BinaryKind::add>);
+  r.add("Sub", 1, legacyBinary<BinaryKind::sub>);
+  r.add("Mul", 1, legacyBinary<BinaryKind::mul>);
+  r.add("Div", 1, legacyBinary<BinaryKind::div>);
+  r.add("Pow", 1, legacyBinary<BinaryKind::pow>);
   r.add("Add", 7, binary<BinaryKind::add>);
   r.add("Sub", 7, binary<BinaryKind::sub>);
   r.add("Mul", 7, binary<BinaryKind::mul>);
@@ -120,6 +140,12 @@ void weft::onnx::addElementwiseRules(Rules &r) {
 
   r.add("Softsign", 1, [](Node &n) { return n.result(n.div(n.in(0), n.add(n.unary(UnaryKind::abs, n.in(0)), 1))); });
   r.add("LeakyRelu", 6, [](Node &n) { return n.result(whereNegative(n, n.in(0), n.mul(n.in(0), n.f("alpha", 0.01f)))); });
+  r.add("PRelu", 6, [](Node &n) { // one slope, or one per channel
+    Value x = n.in(0), slope = n.in(1);
+    bool isOne = n.rankOf(slope) == 0 || isConstant(n.dimsOf(slope)[0], 1);
+    slope = isOne ? n.reshape(slope, {}) : n.rankOf(slope) == 1 && n.rankOf(x) > 1 ? n.broadcast(slope, n.dimsOf(x), {1}) : slope;
+    return n.result(whereNegative(n, x, n.mul(x, slope)));
+  });
   r.add("PRelu", 7, [](Node &n) { return n.result(whereNegative(n, n.in(0), n.mul(n.in(0), n.in(1)))); });
   r.add("ThresholdedRelu", 10, [](Node &n) {
     Value x = n.in(0), zero = n.scalarLike(0, x);

@@ -42,13 +42,57 @@ AffineExpr clampIndex(Node &n, AffineExpr e, AffineExpr dim, AffineExpr low, Aff
     return low;
   if (value ? *value < 0 : false)
     e = n.syms.add(e, dim);
-  else if (!value && !n.isNonNegative(e))
+  else if (!value && !n.isNonNegative(e)) {
+    AffineExpr far = n.c(int64_t(1) << 40); // so that no sum overflows
+    e = n.syms.max(n.syms.min(e, far), n.syms.sub(n.c(0), far));
     e = n.syms.select(n.fn(SymbolFn::lt, {e, n.c(0)}), n.syms.add(e, dim), e);
+  }
   return n.syms.min(n.syms.max(e, low), high);
+}
+
+/// Slice with axes or steps that only the run knows: bounds of each dimension by choice, elements by gathering.
+LogicalResult sliceAtRunTime(Node &n) {
+  auto starts = n.hostExprs(1), ends = n.hostExprs(2), axes = n.has(3) ? n.hostExprs(3) : std::optional<Dims>(Dims());
+  auto steps = n.has(4) ? n.hostExprs(4) : std::optional<Dims>(Dims());
+  if (!starts || !ends || !axes || !steps)
+    return failure();
+  int64_t rank = n.rank(0);
+  Value x = n.in(0);
+  Symbols &s = n.syms;
+  AffineExpr zero = n.c(0), one = n.c(1);
+  if (ends->size() != starts->size() || (n.has(3) && axes->size() != starts->size()) || (n.has(4) && steps->size() != starts->size()))
+    return n.error("starts, ends, axes and steps must have one length");
+  for (int64_t d = 0; d < rank; ++d) {
+    AffineExpr dim = n.dims(0)[d], start = zero, end = dim, step = one;
+    for (size_t k = 0; k < starts->size(); ++k) {
+      AffineExpr axis = n.has(3) ? (*axes)[k] : n.c(k);
+      AffineExpr isHere = n.fn(SymbolFn::logical_or, {n.fn(SymbolFn::eq, {axis, n.c(d)}), n.fn(SymbolFn::eq, {axis, n.c(d - rank)})});
+      AffineExpr by = n.has(4) ? (*steps)[k] : one, last = s.sub(dim, one);
+      AffineExpr forward = n.fn(SymbolFn::lt, {zero, by});
+      AffineExpr from = s.select(forward, clampIndex(n, (*starts)[k], dim, zero, dim), clampIndex(n, (*starts)[k], dim, zero, last));
+      AffineExpr to = s.select(forward, clampIndex(n, (*ends)[k], dim, zero, dim), clampIndex(n, (*ends)[k], dim, n.c(-1), last));
+      start = s.select(isHere, from, start);
+      end = s.select(isHere, to, end);
+      step = s.select(isHere, by, step);
+    }
+    if (start == zero && end == dim && step == one)
+      continue;
+    AffineExpr size = s.max(s.ceilDiv(s.sub(end, start), step), zero);
+    n.noteSizes({size});
+    if (auto by = getConstant(step); by && *by == 1) {
+      x = n.slice(x, d, start, size);
+      continue;
+    }
+    Value at = n.mul(n.iota({size}, 0, n.i64()), n.host({step}, {}, n.i64()));
+    x = n.gather(x, n.add(at, n.host({start}, {}, n.i64())), d);
+  }
+  return n.result(x);
 }
 
 LogicalResult slice(Node &n) {
   int64_t rank = n.rank(0);
+  if (n.version() >= 10 && ((n.has(3) && n.isRuntime(3)) || (n.has(4) && n.isRuntime(4))))
+    return sliceAtRunTime(n);
   std::optional<Dims> starts, ends;
   std::optional<SmallVector<int64_t>> axes, steps;
   if (n.version() < 10) {

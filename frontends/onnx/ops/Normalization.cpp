@@ -25,7 +25,7 @@ SmallVector<int64_t> axesFrom(int64_t first, int64_t rank) {
 
 /// Inference: x * a + b with a = scale / sqrt(var + epsilon), b = bias - mean * a, which fold where they are constants.
 LogicalResult batchNormalization(Node &n) {
-  if (n.i("training_mode") || n.wants(1) || !n.i("spatial", 1))
+  if (n.i("training_mode") || (n.version() < 7 && !n.i("is_test")) || n.wants(1) || !n.i("spatial", 1))
     return n.error("only inference (training_mode 0, one output, spatial 1) is supported");
   if (n.rank(0) < 2)
     return n.error("the input must have rank 2 or more, found " + Twine(n.rank(0)));
@@ -107,7 +107,7 @@ template <bool rms> LogicalResult skipLayerNormalization(Node &n) {
 } // namespace
 
 void weft::onnx::addNormalizationRules(Rules &r) {
-  r.add("BatchNormalization", 7, batchNormalization);
+  r.add("BatchNormalization", 6, batchNormalization);
   r.add("InstanceNormalization", 6, instanceNormalization);
   r.add("GroupNormalization", 18, groupNormalization);
   r.add("LayerNormalization", 17, layerNormalization<false>);

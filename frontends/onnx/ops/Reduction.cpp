@@ -20,18 +20,25 @@ std::optional<SmallVector<int64_t>> reduceAxes(Node &n) {
   return n.bad() ? std::nullopt : std::optional(axes);
 }
 
+/// The rule of a reduction: `body` for the axes, which may be known at run time only.
+LogicalResult over(Node &n, llvm::function_ref<Value(ArrayRef<int64_t>)> body) {
+  if (!n.hasAttr("axes") && n.isRuntime(1))
+    return overRuntimeAxes(n, 1, n.rank(0), body);
+  auto axes = reduceAxes(n);
+  return axes ? n.result(body(*axes)) : failure();
+}
+
 /// before(x), the reduction, after(y): in f32 for narrow floats.
 template <ReduceKind kind> LogicalResult reduce(Node &n, Value (*before)(Node &, Value), Value (*after)(Node &, Value)) {
-  auto axes = reduceAxes(n);
-  if (!axes)
-    return failure();
-  Value x = n.in(0);
-  Type type = n.typeOf(x);
-  if (before || after)
-    x = n.widen(x);
-  x = before ? before(n, x) : x;
-  Value y = n.reduce(kind, x, *axes, n.i("keepdims", 1));
-  return n.result(n.cast(after ? after(n, y) : y, type));
+  return over(n, [&](ArrayRef<int64_t> axes) {
+    Value x = n.in(0);
+    Type type = n.typeOf(x);
+    if (before || after)
+      x = n.widen(x);
+    x = before ? before(n, x) : x;
+    Value y = n.reduce(kind, x, axes, n.i("keepdims", 1));
+    return n.cast(after ? after(n, y) : y, type);
+  });
 }
 Value absolute(Node &n, Value x) { return n.unary(UnaryKind::abs, x); }
 Value square(Node &n, Value x) { return n.mul(x, x); }
@@ -39,27 +46,20 @@ Value root(Node &n, Value x) { return n.unary(UnaryKind::sqrt, x); }
 Value logarithm(Node &n, Value x) { return n.unary(UnaryKind::log, x); }
 
 LogicalResult reduceMean(Node &n) {
-  auto axes = reduceAxes(n);
-  if (!axes)
-    return failure();
-  Value x = n.widen(n.in(0));
-  return n.result(n.cast(n.mean(x, *axes, n.i("keepdims", 1)), n.type(0)));
+  return over(n, [&](ArrayRef<int64_t> axes) { return n.cast(n.mean(n.widen(n.in(0)), axes, n.i("keepdims", 1)), n.type(0)); });
 }
 
 /// log(sum(exp(x - m))) + m with m the maximum, or 0 where that is infinite.
 LogicalResult reduceLogSumExp(Node &n) {
-  auto axes = reduceAxes(n);
-  if (!axes)
-    return failure();
-  Value x = n.widen(n.in(0)), m = n.reduce(ReduceKind::max, x, *axes, true);
-  if (!n.isFloat(x))
+  if (!n.isFloat(n.in(0)))
     return n.error("integers are not supported");
-  m = n.select(n.unary(UnaryKind::isinf, m), n.scalarLike(0, m), m);
-  Value sum = n.reduce(ReduceKind::sum, n.unary(UnaryKind::exp, n.sub(x, m)), *axes, true);
-  Value y = n.add(n.unary(UnaryKind::log, sum), m);
-  if (!n.i("keepdims", 1))
-    y = n.squeeze(y, *axes);
-  return n.result(n.cast(y, n.type(0)));
+  return over(n, [&](ArrayRef<int64_t> axes) {
+    Value x = n.widen(n.in(0)), m = n.reduce(ReduceKind::max, x, axes, true);
+    m = n.select(n.unary(UnaryKind::isinf, m), n.scalarLike(0, m), m);
+    Value sum = n.reduce(ReduceKind::sum, n.unary(UnaryKind::exp, n.sub(x, m)), axes, true);
+    Value y = n.add(n.unary(UnaryKind::log, sum), m);
+    return n.cast(n.i("keepdims", 1) ? y : n.squeeze(y, axes), n.type(0));
+  });
 }
 
 /// max and min of bool are or and and.
@@ -101,14 +101,17 @@ Value softmax(Node &n, Value x, int64_t axis) { return n.softmax(x, axis); }
 Value logSoftmax(Node &n, Value x, int64_t axis) { return n.softmax(x, axis, true); }
 
 template <ReduceKind kind> LogicalResult scan(Node &n) {
+  auto along = [&](ArrayRef<int64_t> axes) -> Value {
+    Value x = n.in(0);
+    return ScanOp::create(n.b, n.loc, x.getType(), kind, x, axes[0], bool(n.i("exclusive")), bool(n.i("reverse")));
+  };
+  if (n.isRuntime(1))
+    return overRuntimeAxes(n, 1, n.rank(0), along);
   auto given = n.hostInts(1);
   if (!given || given->size() != 1)
     return n.bad() ? failure() : n.error("axis must be one number");
   int64_t axis = n.axis((*given)[0], n.rank(0));
-  if (n.bad())
-    return failure();
-  Value x = n.in(0);
-  return n.result(ScanOp::create(n.b, n.loc, x.getType(), kind, x, axis, bool(n.i("exclusive")), bool(n.i("reverse"))));
+  return n.bad() ? failure() : n.result(along({axis}));
 }
 
 LogicalResult lpNormalization(Node &n) {

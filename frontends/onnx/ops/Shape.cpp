@@ -129,6 +129,8 @@ LogicalResult reshape(Node &n) {
 
 LogicalResult squeeze(Node &n) {
   int64_t rank = n.rank(0);
+  if (!n.hasAttr("axes") && n.isRuntime(1))
+    return overRuntimeAxes(n, 1, rank, [&](ArrayRef<int64_t> axes) { return n.squeeze(n.in(0), axes); });
   auto given = n.axesFrom("axes", 1);
   if (n.bad())
     return failure();
@@ -146,6 +148,10 @@ LogicalResult squeeze(Node &n) {
 }
 
 LogicalResult unsqueeze(Node &n) {
+  if (!n.hasAttr("axes") && n.isRuntime(1)) {
+    auto count = getConstant(n.product(n.dims(1)));
+    return overRuntimeAxes(n, 1, n.rank(0) + count.value_or(0), [&](ArrayRef<int64_t> axes) { return n.unsqueeze(n.in(0), axes); });
+  }
   auto given = n.axesFrom("axes", 1);
   if (!given)
     return failure();

@@ -14,7 +14,7 @@ namespace {
 /// One operand of a contraction; `rowDim` and `kDim` are the last two dimensions, in the operand's order.
 class ContractSource : public GemmSource {
 public:
-  ContractSource(View view, ArrayRef<Value> batch, bool isLhs, unsigned width) : view(std::move(view)), batch(batch) {
+  ContractSource(View view, SmallVectorImpl<Value> &batch, bool isLhs, unsigned width) : view(std::move(view)), batch(batch) {
     unsigned rank = this->view.rank();
     rowDim = isLhs ? rank - 2 : rank - 1;
     kDim = isLhs ? rank - 1 : rank - 2;
@@ -23,9 +23,11 @@ public:
     if (run < width) // the panels store whole register-tile vectors or scalars
       run = 1;
   }
+  /// For emitGemv: rows one at a time.
+  void readSingleRows() { run = alongK ? run : 1; }
   Values prepare(Kit &, Value row) override { return {row}; }
   Values load(Kit &kit, ValueRange prepared, Value k) override {
-    SmallVector<Value, 4> at(batch);
+    SmallVector<Value, 4> at(batch.begin(), batch.end());
     at.resize(view.rank());
     at[rowDim] = prepared[0];
     at[kDim] = k;
@@ -34,19 +36,55 @@ public:
 
 private:
   View view;
-  ArrayRef<Value> batch;
+  SmallVectorImpl<Value> &batch;
   unsigned rowDim, kDim;
 };
 
-LogicalResult emitVariant(KernelEmitter &e, ContractOp op) {
+AffineExpr batchCount(Symbols &symbols, ArrayRef<AffineExpr> dims) {
+  AffineExpr batches = symbols.constant(1);
+  for (AffineExpr dim : dims.drop_back(2))
+    batches = symbols.mul(batches, dim);
+  return batches;
+}
+
+/// One row on the left (`isRow`) or one column on the right.
+void emitVectorProduct(KernelEmitter &e, ContractOp op, bool isRow) {
+  Kit kit(e);
+  RootResults results(kit, op);
+  Dims y = getDims(op.getY());
+  AffineExpr extent = isRow ? y.back() : y[y.size() - 2];
+  GemmProblem problem;
+  problem.element = op.getLhs().getType().getElementType();
+  problem.accumulator = gemmAccumulator(problem.element);
+  problem.k = e.host(getDims(op.getLhs()).back());
+  unsigned width = gemmWidth(problem.accumulator);
+  SmallVector<Value, 4> batch;
+  ContractSource lhs(View(op.getLhs()), batch, /*isLhs=*/true, width), rhs(View(op.getRhs()), batch, /*isLhs=*/false, width);
+  lhs.readSingleRows();
+  rhs.readSingleRows();
+  ContractSource &matrix = isRow ? rhs : lhs, &vector = isRow ? lhs : rhs;
+
+  unsigned perCta = gemvRowsPerCta(matrix);
+  e.launch.block = {gemvThreads, 1, 1};
+  e.launch.grid = {e.symbols.mul(e.symbols.ceilDiv(extent, e.symbols.constant(perCta)), batchCount(e.symbols, y))};
+  Value rows = e.host(extent), tiles = kit.ceilDiv(rows, perCta);
+  batch = kit.e.multi(ElementEmitter::atLinear(kit.div(kit.block(), tiles)), ArrayRef(y).drop_back(2));
+  Type type = op.getY().getType().getElementType();
+  emitGemv(kit, problem, matrix, vector, 1, rows, kit.rem(kit.block(), tiles), [&](Value row, unsigned, Value sum) {
+    SmallVector<Value, 4> index(batch);
+    index.append({isRow ? kit.index(0) : row, isRow ? row : kit.index(0)});
+    results.store(0, ElementEmitter::at(index), scalar::cast(kit.b, kit.loc(), sum, problem.accumulator, type));
+  });
+}
+
+/// One CTA per tile of the result.
+void emitTiles(KernelEmitter &e, ContractOp op) {
   Kit kit(e);
   RootResults results(kit, op);
   Symbols &symbols = e.symbols;
   Dims lhs = getDims(op.getLhs()), y = getDims(op.getY());
   unsigned rank = y.size();
-  AffineExpr m = y[rank - 2], n = y[rank - 1], k = lhs[rank - 1], batches = symbols.constant(1);
-  for (AffineExpr dim : ArrayRef(y).drop_back(2))
-    batches = symbols.mul(batches, dim);
+  AffineExpr m = y[rank - 2], n = y[rank - 1], k = lhs[rank - 1], batches = batchCount(symbols, y);
 
   GemmProblem problem;
   problem.element = op.getLhs().getType().getElementType();
@@ -75,6 +113,32 @@ LogicalResult emitVariant(KernelEmitter &e, ContractOp op) {
       values.push_back(scalar::cast(kit.b, kit.loc(), sum, problem.accumulator, type));
     results.store(0, ElementEmitter::at(index), values);
   });
+}
+
+LogicalResult emitVariant(KernelEmitter &e, ContractOp op) {
+  Dims y = getDims(op.getY());
+  AffineExpr m = y[y.size() - 2], n = y.back();
+  if (isConstant(m, 1) || isConstant(n, 1)) {
+    emitVectorProduct(e, op, isConstant(m, 1));
+    return success();
+  }
+  if (getConstant(m)) {
+    emitTiles(e, op);
+    return success();
+  }
+  // An unknown number of rows is often one (a decoder's step): both forms, in CTAs of one size.
+  Kit kit(e);
+  Dims grids;
+  auto form = [&](bool isRow) {
+    isRow ? emitVectorProduct(e, op, /*isRow=*/true) : emitTiles(e, op);
+    assert(e.launch.block[0] == gemvThreads && "both forms must have one block size");
+    grids.push_back(e.launch.grid[0]);
+    return Values();
+  };
+  kit.ifElse(kit.eq(e.host(m), kit.index(1)), TypeRange(), [&] { return form(true); }, [&] { return form(false); });
+  Symbols &symbols = e.symbols;
+  AffineExpr isOne = symbols.function(SymbolFn::eq, {m, symbols.constant(1)});
+  e.launch.grid = {symbols.select(isOne, grids[0], grids[1])};
   return success();
 }
 

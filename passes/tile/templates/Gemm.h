@@ -57,6 +57,14 @@ struct GemmPosition {
 };
 GemmPosition gemmPosition(Kit &kit, const GemmTile &tile, const GemmProblem &problem);
 
+/// Products whose one side has few rows (`count`, known): threads of a CTA, rows of the other side that a CTA computes, and
+/// the work of the CTA number `tile`. `extent`: rows of `matrix`. `matrix` reads one row at a time (run 1 unless along K),
+/// `vector` runs along K or single elements.
+inline constexpr unsigned gemvThreads = 256;
+unsigned gemvRowsPerCta(const GemmSource &matrix);
+void emitGemv(Kit &kit, const GemmProblem &problem, GemmSource &matrix, GemmSource &vector, unsigned count, mlir::Value extent,
+              mlir::Value tile, llvm::function_ref<void(mlir::Value row, unsigned i, mlir::Value sum)> store);
+
 /// Receives `values` (accumulators) of row `row` at columns `column`, `column` + 1, ...; all are in range.
 using GemmStore = llvm::function_ref<void(mlir::Value row, mlir::Value column, mlir::ValueRange values)>;
 

@@ -28,10 +28,16 @@ Value Kit::toI32(Value value) {
   return arith::TruncIOp::create(b, loc(), b.getI32Type(), value);
 }
 
-Value Kit::add(Value x, int64_t y) { return e.add(x, constantLike(x, y)); }
-Value Kit::mul(Value x, int64_t y) { return e.mul(x, constantLike(x, y)); }
-Value Kit::div(Value x, int64_t y) { return e.divU(x, constantLike(x, y)); }
-Value Kit::rem(Value x, int64_t y) { return e.remU(x, constantLike(x, y)); }
+// The emitter's constants have the index type; thread numbers have not, where that is i64.
+Value Kit::add(Value x, Value y) { return x.getType() == indexType ? e.add(x, y) : b.createOrFold<arith::AddIOp>(loc(), x, y); }
+Value Kit::sub(Value x, Value y) { return x.getType() == indexType ? e.sub(x, y) : b.createOrFold<arith::SubIOp>(loc(), x, y); }
+Value Kit::mul(Value x, Value y) { return x.getType() == indexType ? e.mul(x, y) : b.createOrFold<arith::MulIOp>(loc(), x, y); }
+Value Kit::div(Value x, Value y) { return x.getType() == indexType ? e.divU(x, y) : b.createOrFold<arith::DivUIOp>(loc(), x, y); }
+Value Kit::rem(Value x, Value y) { return x.getType() == indexType ? e.remU(x, y) : b.createOrFold<arith::RemUIOp>(loc(), x, y); }
+Value Kit::add(Value x, int64_t y) { return add(x, constantLike(x, y)); }
+Value Kit::mul(Value x, int64_t y) { return mul(x, constantLike(x, y)); }
+Value Kit::div(Value x, int64_t y) { return div(x, constantLike(x, y)); }
+Value Kit::rem(Value x, int64_t y) { return rem(x, constantLike(x, y)); }
 Value Kit::min(Value x, Value y) { return b.createOrFold<arith::MinSIOp>(loc(), x, y); }
 Value Kit::max(Value x, Value y) { return b.createOrFold<arith::MaxSIOp>(loc(), x, y); }
 Value Kit::offset(Value x, Value y) {
@@ -75,6 +81,21 @@ Values Kit::loop(Value from, Value to, Value step, ValueRange carried, llvm::fun
   b.setInsertionPointToStart(loop.getBody());
   scf::YieldOp::create(b, loc(), body(loop.getInductionVar(), loop.getRegionIterArgs()));
   return loop.getResults();
+}
+
+Values Kit::unrolledLoop(Value from, Value to, Value step, unsigned unroll, ValueRange carried,
+                         llvm::function_ref<Values(Value, ValueRange)> body) {
+  // Whole groups: the last body of a group begins before `to`.
+  Value group = mul(step, unroll), lastBegin = sub(to, mul(step, unroll - 1));
+  Value groups = max(div(add(max(sub(lastBegin, from), constantLike(from, 0)), sub(group, constantLike(from, 1))), group), constantLike(from, 0));
+  Values state = loop(constantLike(from, 0), groups, constantLike(from, 1), carried, [&](Value g, ValueRange args) {
+    Value i = add(from, mul(g, group));
+    Values next(args);
+    for (unsigned u = 0; u < unroll; ++u)
+      next = body(add(i, mul(step, u)), next);
+    return next;
+  });
+  return loop(add(from, mul(groups, group)), to, step, state, body);
 }
 
 void Kit::loop(Value from, Value to, Value step, llvm::function_ref<void(Value)> body) {

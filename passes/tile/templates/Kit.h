@@ -36,14 +36,14 @@ public:
   mlir::Value index(int64_t value) { return e.constant(value); }
   mlir::Value toIndex(mlir::Value i32Value);
   mlir::Value toI32(mlir::Value indexValue);
-  mlir::Value add(mlir::Value x, mlir::Value y) { return e.add(x, y); }
+  mlir::Value add(mlir::Value x, mlir::Value y);
   mlir::Value add(mlir::Value x, int64_t y);
-  mlir::Value sub(mlir::Value x, mlir::Value y) { return e.sub(x, y); }
-  mlir::Value mul(mlir::Value x, mlir::Value y) { return e.mul(x, y); }
+  mlir::Value sub(mlir::Value x, mlir::Value y);
+  mlir::Value mul(mlir::Value x, mlir::Value y);
   mlir::Value mul(mlir::Value x, int64_t y);
-  mlir::Value div(mlir::Value x, mlir::Value y) { return e.divU(x, y); }
+  mlir::Value div(mlir::Value x, mlir::Value y);
   mlir::Value div(mlir::Value x, int64_t y);
-  mlir::Value rem(mlir::Value x, mlir::Value y) { return e.remU(x, y); }
+  mlir::Value rem(mlir::Value x, mlir::Value y);
   mlir::Value rem(mlir::Value x, int64_t y);
   mlir::Value min(mlir::Value x, mlir::Value y);
   mlir::Value max(mlir::Value x, mlir::Value y);
@@ -75,6 +75,9 @@ public:
   Values loop(mlir::Value from, mlir::Value to, mlir::Value step, mlir::ValueRange carried,
               llvm::function_ref<Values(mlir::Value, mlir::ValueRange)> body);
   void loop(mlir::Value from, mlir::Value to, mlir::Value step, llvm::function_ref<void(mlir::Value)> body);
+  /// The same with `unroll` bodies per iteration where as many are left. `from` differs between threads.
+  Values unrolledLoop(mlir::Value from, mlir::Value to, mlir::Value step, unsigned unroll, mlir::ValueRange carried,
+                      llvm::function_ref<Values(mlir::Value, mlir::ValueRange)> body);
   /// Carries on while `condition` of the carried values holds.
   Values whileLoop(mlir::ValueRange carried, llvm::function_ref<mlir::Value(mlir::ValueRange)> condition,
                    llvm::function_ref<Values(mlir::ValueRange)> body);

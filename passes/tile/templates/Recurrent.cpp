@@ -274,15 +274,18 @@ void Layer::finishGruReset(Value unit, Value time) {
   state.store(reset, unit, mul(resetGate, state.load(hiddenState, unit)));
 }
 
+/// The recurrent bias stands apart only with linear_before_reset: then none of it is in the gates.
 void Layer::finishGru(Value unit, Value time) {
-  Value z = activate(0, add(gate(0, unit, time), product(0, unit))), h = state.load(hiddenState, unit), candidate;
+  auto recurrent = [&](unsigned g) {
+    Value sum = product(g, unit);
+    return op.getRecurrentBias() ? add(sum, read(op.getRecurrentBias(), {direction, kit.add(kit.mul(hidden, g), unit)})) : sum;
+  };
+  Value z = activate(0, add(gate(0, unit, time), recurrent(0))), h = state.load(hiddenState, unit), candidate;
   if (op.getLinearBeforeReset()) {
-    Value resetGate = activate(0, add(gate(1, unit, time), product(1, unit))), linear = product(2, unit);
-    if (op.getRecurrentBias())
-      linear = add(linear, read(op.getRecurrentBias(), {direction, kit.add(kit.mul(hidden, 2), unit)}));
-    candidate = activate(1, add(gate(2, unit, time), mul(resetGate, linear)));
+    Value resetGate = activate(0, add(gate(1, unit, time), recurrent(1)));
+    candidate = activate(1, add(gate(2, unit, time), mul(resetGate, recurrent(2))));
   } else {
-    candidate = activate(1, add(gate(2, unit, time), product(2, unit)));
+    candidate = activate(1, add(gate(2, unit, time), recurrent(2)));
   }
   emitState(unit, time, add(mul(sub(constant(1), z), candidate), mul(z, h)));
 }

@@ -76,7 +76,7 @@ void RootResults::storeOutput(unsigned output, Value rootValue, const ElementInd
   if (sameDims(rootType, type))
     return kit.e.store(output, index, kit.e.elements(outputs[output], index, values.size()));
   // Behind reshapes: the same place in row-major order.
-  ElementIndex linear = ElementEmitter::atLinear(kit.e.linear(index, getDims(rootType)));
+  ElementIndex linear = ElementEmitter::atLinear(index.linear);
   Elements elements;
   for (unsigned i = 0; i < values.size(); ++i)
     elements.push_back(kit.e.element(outputs[output], kit.e.advance(linear, i)));
@@ -88,6 +88,12 @@ void RootResults::store(unsigned result, const ElementIndex &index, ValueRange v
   auto type = cast<RankedTensorType>(rootValue.getType());
   Elements held(values);
   ElementIndex base = index;
+  // Behind a reshape elements are asked for by their linear place: computed once, so that `pick` recognises it.
+  bool isReshaped = false;
+  for (auto [output, source] : llvm::zip(outputs, sources))
+    isReshaped |= source == result && !sameDims(type, cast<RankedTensorType>(output.getType()));
+  if (isReshaped)
+    base.linear = kit.e.linear(index, getDims(type));
   kit.e.bind(rootValue, [this, type, held, base](const ElementIndex &at, unsigned count) mutable {
     if (!base.linear && !(at.hasMulti && base.hasMulti))
       base.linear = kit.e.linear(base, getDims(type));
@@ -95,7 +101,7 @@ void RootResults::store(unsigned result, const ElementIndex &index, ValueRange v
   });
   for (auto [output, source] : llvm::enumerate(sources))
     if (source == result)
-      storeOutput(output, rootValue, index, values);
+      storeOutput(output, rootValue, base, values);
 }
 
 } // namespace weft::tile

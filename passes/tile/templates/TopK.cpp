@@ -83,13 +83,11 @@ void Selector::sort(unsigned size, unsigned threads) {
     Value padX = kit.ge(ix, length), padY = kit.ge(iy, length);
     Value order = isAhead(y, iy, x, ix);
     Value isBehind = kit.select(padX, kit.either(kit.negate(padY), kit.lt(iy, ix)), kit.both(kit.negate(padY), order));
-    Value swaps = kit.eq(isBehind, isForward);
-    kit.ifThen(swaps, [&] {
-      kit.store(values, a, y);
-      kit.store(values, b, x);
-      kit.store(indices, a, iy);
-      kit.store(indices, b, ix);
-    });
+    Value swaps = kit.eq(isBehind, isForward); // without a branch: lanes stay together
+    kit.store(values, a, kit.select(swaps, y, x));
+    kit.store(values, b, kit.select(swaps, x, y));
+    kit.store(indices, a, kit.select(swaps, iy, ix));
+    kit.store(indices, b, kit.select(swaps, ix, iy));
   };
   kit.loop(kit.i32(1), kit.i32(llvm::Log2_32(size) + 1), kit.i32(1), [&](Value stage) {
     kit.loop(kit.i32(0), stage, kit.i32(1), [&](Value done) {

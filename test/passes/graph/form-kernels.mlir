@@ -96,3 +96,18 @@ module @attention {
     return %y : tensor<2x4x4xf32>
   }
 }
+
+// -----
+
+// What a returned reshape looks at must be in memory.
+// CHECK-LABEL: @view
+// CHECK: %[[K:.*]] = graph.kernel "slice_0"
+// CHECK: %[[V:.*]] = graph.reshape %[[K]]
+// CHECK: return %[[V]]
+module @view {
+  func.func @main(%x: tensor<4x2xf32>) -> tensor<4xf32> {
+    %s = graph.slice %x starts <[0, 1]> steps [1, 1] : tensor<4x2xf32> -> tensor<4x1xf32>
+    %y = graph.reshape %s : tensor<4x1xf32> -> tensor<4xf32>
+    return %y : tensor<4xf32>
+  }
+}
