@@ -48,7 +48,7 @@ AffineExpr batchCount(Symbols &symbols, ArrayRef<AffineExpr> dims) {
 }
 
 /// One row on the left (`isRow`) or one column on the right.
-void emitVectorProduct(KernelEmitter &e, ContractOp op, bool isRow) {
+void emitVectorProduct(KernelEmitter &e, ContractOp op, bool isRow, unsigned threads) {
   Kit kit(e);
   RootResults results(kit, op);
   Dims y = getDims(op.getY());
@@ -64,17 +64,27 @@ void emitVectorProduct(KernelEmitter &e, ContractOp op, bool isRow) {
   rhs.readSingleRows();
   ContractSource &matrix = isRow ? rhs : lhs, &vector = isRow ? lhs : rhs;
 
-  unsigned perCta = gemvRowsPerCta(matrix);
-  e.launch.block = {gemvThreads, 1, 1};
+  unsigned perCta = gemvRowsPerCta(matrix, threads);
+  e.launch.block = {threads, 1, 1};
   e.launch.grid = {e.symbols.mul(e.symbols.ceilDiv(extent, e.symbols.constant(perCta)), batchCount(e.symbols, y))};
   Value rows = e.host(extent), tiles = kit.ceilDiv(rows, perCta);
   batch = kit.e.multi(ElementEmitter::atLinear(kit.div(kit.block(), tiles)), ArrayRef(y).drop_back(2));
   Type type = op.getY().getType().getElementType();
-  emitGemv(kit, problem, matrix, vector, 1, rows, kit.rem(kit.block(), tiles), [&](Value row, unsigned, Value sum) {
+  emitGemv(kit, problem, matrix, vector, 1, rows, kit.rem(kit.block(), tiles), threads, [&](Value row, unsigned, Value sum) {
     SmallVector<Value, 4> index(batch);
     index.append({isRow ? kit.index(0) : row, isRow ? row : kit.index(0)});
     results.store(0, ElementEmitter::at(index), scalar::cast(kit.b, kit.loc(), sum, problem.accumulator, type));
   });
+}
+
+GemmTile tileOf(ContractOp op) {
+  Dims y = getDims(op.getY());
+  auto known = [](AffineExpr expr) { return getConstant(expr).value_or(-1); };
+  int64_t batches = 1, rank = y.size();
+  for (AffineExpr dim : ArrayRef(y).drop_back(2))
+    batches = batches < 0 || known(dim) < 0 ? -1 : batches * known(dim);
+  return chooseGemmTile(known(y[rank - 2]), known(y[rank - 1]), known(getDims(op.getLhs()).back()), batches,
+                        gemmAccumulator(op.getLhs().getType().getElementType()));
 }
 
 /// One CTA per tile of the result.
@@ -90,8 +100,7 @@ void emitTiles(KernelEmitter &e, ContractOp op) {
   problem.element = op.getLhs().getType().getElementType();
   problem.accumulator = gemmAccumulator(problem.element);
   unsigned width = gemmWidth(problem.accumulator);
-  auto known = [](AffineExpr expr) { return getConstant(expr).value_or(-1); };
-  GemmTile tile = chooseGemmTile(known(m), known(n), known(k), known(batches), problem.accumulator);
+  GemmTile tile = tileOf(op);
   problem.m = e.host(m);
   problem.n = e.host(n);
   problem.k = e.host(k);
@@ -119,7 +128,7 @@ LogicalResult emitVariant(KernelEmitter &e, ContractOp op) {
   Dims y = getDims(op.getY());
   AffineExpr m = y[y.size() - 2], n = y.back();
   if (isConstant(m, 1) || isConstant(n, 1)) {
-    emitVectorProduct(e, op, isConstant(m, 1));
+    emitVectorProduct(e, op, isConstant(m, 1), 256);
     return success();
   }
   if (getConstant(m)) {
@@ -130,8 +139,7 @@ LogicalResult emitVariant(KernelEmitter &e, ContractOp op) {
   Kit kit(e);
   Dims grids;
   auto form = [&](bool isRow) {
-    isRow ? emitVectorProduct(e, op, /*isRow=*/true) : emitTiles(e, op);
-    assert(e.launch.block[0] == gemvThreads && "both forms must have one block size");
+    isRow ? emitVectorProduct(e, op, /*isRow=*/true, tileOf(op).threads()) : emitTiles(e, op);
     grids.push_back(e.launch.grid[0]);
     return Values();
   };

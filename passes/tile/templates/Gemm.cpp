@@ -18,16 +18,20 @@ GemmTile chooseGemmTile(int64_t m, int64_t n, int64_t k, int64_t batch, Type acc
     int64_t rows = m < 0 ? 4 : llvm::divideCeil(m, tm), columns = n < 0 ? 8 : llvm::divideCeil(n, tn);
     return rows * columns * (batch < 0 ? 4 : batch);
   };
+  // Shared memory stays below 48 KiB: both stages of both panels, and what slices 1, 2, ... hand over.
   bool isWide = accumulator.getIntOrFloatBitWidth() == 64;
+  unsigned deep = isWide ? 16 : 32;
   if (m >= 0 && m <= 16)
-    return {16, 64, 32, isWide ? 2u : 4u, isWide ? 8u : 4u, 4};
+    return {16, 64, deep, isWide ? 2u : 4u, isWide ? 8u : 4u, 4};
   if (n >= 0 && n <= 16)
-    return {64, 16, 32, 4, 4, 4};
+    return {64, 16, deep, 4, 4, 4};
   if (!isWide && m >= 128 && n >= 128 && tiles(128, 128) >= busy)
     return {128, 128, 8, 8, 8, 1};
-  if (tiles(64, 64) >= busy || k <= 64)
-    return {64, 64, 16, 4, 4, 1};
-  return {32, 32, 32, 4, 4, 4};
+  if (tiles(64, 64) >= busy || k <= 64 || (isWide && tiles(64, 64) >= busy / 2))
+    return {64, 64, 16, 8, 4, 1};
+  if (tiles(64, 64) >= busy / 2)
+    return {64, 64, 16, 8, 8, 2};
+  return {32, 32, deep, 4, 4, 4};
 }
 
 void launchGemm(KernelEmitter &e, const GemmTile &tile, AffineExpr m, AffineExpr n, AffineExpr batches) {

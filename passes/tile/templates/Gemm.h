@@ -57,13 +57,12 @@ struct GemmPosition {
 };
 GemmPosition gemmPosition(Kit &kit, const GemmTile &tile, const GemmProblem &problem);
 
-/// Products whose one side has few rows (`count`, known): threads of a CTA, rows of the other side that a CTA computes, and
-/// the work of the CTA number `tile`. `extent`: rows of `matrix`. `matrix` reads one row at a time (run 1 unless along K),
+/// Products whose one side has few rows (`count`, known): rows of the other side that a CTA of `threads` computes, and the
+/// work of the CTA number `tile`. `extent`: rows of `matrix`. `matrix` reads one row at a time (run 1 unless along K),
 /// `vector` runs along K or single elements.
-inline constexpr unsigned gemvThreads = 256;
-unsigned gemvRowsPerCta(const GemmSource &matrix);
+unsigned gemvRowsPerCta(const GemmSource &matrix, unsigned threads);
 void emitGemv(Kit &kit, const GemmProblem &problem, GemmSource &matrix, GemmSource &vector, unsigned count, mlir::Value extent,
-              mlir::Value tile, llvm::function_ref<void(mlir::Value row, unsigned i, mlir::Value sum)> store);
+              mlir::Value tile, unsigned threads, llvm::function_ref<void(mlir::Value row, unsigned i, mlir::Value sum)> store);
 
 /// Receives `values` (accumulators) of row `row` at columns `column`, `column` + 1, ...; all are in range.
 using GemmStore = llvm::function_ref<void(mlir::Value row, mlir::Value column, mlir::ValueRange values)>;

@@ -7,16 +7,14 @@
 using namespace mlir;
 namespace weft::tile {
 
-static constexpr unsigned warps = gemvThreads / 32;
-
-unsigned gemvRowsPerCta(const GemmSource &matrix) { return matrix.alongK ? warps : 32; }
+unsigned gemvRowsPerCta(const GemmSource &matrix, unsigned threads) { return matrix.alongK ? threads / 32 : 32; }
 
 namespace {
 
 class Gemv {
 public:
-  Gemv(Kit &kit, const GemmProblem &problem, GemmSource &matrix, GemmSource &vector, unsigned count, Value extent)
-      : kit(kit), problem(problem), matrix(matrix), vector(vector), count(count), extent(extent) {
+  Gemv(Kit &kit, const GemmProblem &problem, GemmSource &matrix, GemmSource &vector, unsigned count, unsigned threads)
+      : kit(kit), problem(problem), matrix(matrix), vector(vector), count(count), threads(threads), warps(threads / 32) {
     for (unsigned i = 0; i < count; ++i)
       vectorRows.push_back(vector.prepare(kit, kit.index(i)));
   }
@@ -31,8 +29,7 @@ private:
   Kit &kit;
   const GemmProblem &problem;
   GemmSource &matrix, &vector;
-  unsigned count;
-  Value extent;
+  unsigned count, threads, warps;
   SmallVector<Values> vectorRows;
 };
 
@@ -70,24 +67,24 @@ Values Gemv::alongRows(Value row) {
   Values sums = kit.unrolledLoop(kit.toIndex(kit.warp()), problem.k, kit.index(warps), 4, zeros(), [&](Value k, ValueRange carried) {
     return addTerms(Values(carried), k, matrix.load(kit, prepared, k));
   });
-  SharedArray parts = kit.shared(problem.accumulator, gemvThreads * count);
+  SharedArray parts = kit.shared(problem.accumulator, threads * count);
   for (unsigned i = 0; i < count; ++i)
-    kit.store(parts, kit.add(kit.thread(), i * gemvThreads), sums[i]);
+    kit.store(parts, kit.add(kit.thread(), i * threads), sums[i]);
   kit.barrier();
   for (unsigned i = 0; i < count; ++i)
     for (unsigned w = 1; w < warps; ++w) // of use in warp 0 only, whose own sums come first
       sums[i] = graph::scalar::reduceCombine(kit.b, kit.loc(), graph::ReduceKind::sum, sums[i],
-                                             kit.load(parts, kit.add(kit.lane(), i * gemvThreads + w * 32)), problem.accumulator);
+                                             kit.load(parts, kit.add(kit.lane(), i * threads + w * 32)), problem.accumulator);
   return sums;
 }
 
 } // namespace
 
-void emitGemv(Kit &kit, const GemmProblem &problem, GemmSource &matrix, GemmSource &vector, unsigned count, Value extent, Value tile,
+void emitGemv(Kit &kit, const GemmProblem &problem, GemmSource &matrix, GemmSource &vector, unsigned count, Value extent, Value tile, unsigned threads,
               llvm::function_ref<void(Value row, unsigned i, Value sum)> store) {
-  Gemv gemv(kit, problem, matrix, vector, count, extent);
+  Gemv gemv(kit, problem, matrix, vector, count, threads);
   if (matrix.alongK) {
-    Value row = kit.add(kit.mul(tile, warps), kit.toIndex(kit.warp()));
+    Value row = kit.add(kit.mul(tile, threads / 32), kit.toIndex(kit.warp()));
     kit.ifThen(kit.lt(row, extent), [&] {
       Values sums = gemv.alongK(row);
       kit.ifThen(kit.eq(kit.lane(), kit.i32(0)), [&] {
