@@ -121,6 +121,8 @@ Status Session::run(const std::map<std::string, Array> &inputs, std::vector<std:
   else
     (void)s.device.driver().cuStreamSynchronize(s.current); // copies from the staging area may be on their way
   s.dropOwnInputs();
+  if (status.code == Code::machine)
+    status.message = model().withNode(std::move(status.message));
   if (stats && status.ok()) {
     stats->milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
     stats->arenaBytes = s.ran->executor->arenaBytes();

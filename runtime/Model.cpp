@@ -154,4 +154,18 @@ Status Model::upload() {
   return status;
 }
 
+std::string Model::withNode(std::string text) const {
+  const plan::Kernel *found = nullptr;
+  size_t longest = 0;
+  for (const plan::Kernel *kernel : *plan().kernels())
+    for (const plan::Variant *variant : *kernel->variants())
+      if (size_t length = variant->entry()->size(); length > longest && text.find(variant->entry()->str()) != std::string::npos) {
+        found = kernel;
+        longest = length;
+      }
+  if (!found || !found->node() || !found->node()->size() || text.find(found->node()->str()) != std::string::npos)
+    return text;
+  return text + " (node " + found->node()->str() + ")";
+}
+
 } // namespace weft

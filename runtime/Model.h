@@ -21,6 +21,8 @@ public:
   Device &device() const { return dev; }
   CUdeviceptr constant(uint32_t number) const { return constantsBase + plan().constants()->Get(number)->offset(); }
   CUfunction function(uint32_t kernel, uint32_t variant) const { return functions[kernel][variant]; }
+  /// Adds the ONNX nodes of the kernel that `text` (an account of a failure) names.
+  std::string withNode(std::string text) const;
   /// "sm_80 PTX", "sm_90a cubin": what the first module uses.
   const std::string &imageUsed() const { return used; }
 

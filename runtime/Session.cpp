@@ -286,7 +286,10 @@ Status Session::synchronize() {
   if (!s.last)
     return Status::success();
   WEFT_TRY(s.device.enter());
-  return s.device.explain(s.device.driver().check(s.device.driver().cuStreamSynchronize(s.last), "cuStreamSynchronize"));
+  Status status = s.device.explain(s.device.driver().check(s.device.driver().cuStreamSynchronize(s.last), "cuStreamSynchronize"));
+  if (!status.ok())
+    status.message = s.model.withNode(std::move(status.message));
+  return status;
 }
 
 Status Session::arenaBytes(const std::vector<std::vector<int64_t>> &shapes, uint64_t &bytes) {

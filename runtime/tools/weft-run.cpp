@@ -213,16 +213,16 @@ int openDevice(const Artifact &artifact, const Options &options, Streams &stream
 }
 
 /// What --check found, as a report on standard error.
-int reportFindings(Device &device, Streams &streams) {
+int reportFindings(const Model &model, Streams &streams) {
   std::string findings;
-  Status status = device.findings(findings);
+  Status status = model.device().findings(findings);
   if (!status.ok())
     return streams.fail(status);
   if (findings.empty())
     return done;
   for (size_t at = 0; at < findings.size();) {
     size_t end = std::min(findings.find('\n', at), findings.size());
-    streams.note("error: --check: " + findings.substr(at, end - at));
+    streams.note("error: --check: " + model.withNode(findings.substr(at, end - at)));
     at = end + 1;
   }
   return wrongInput;
@@ -262,7 +262,7 @@ int runModel(const Artifact &artifact, const Options &options, Profile &profile,
   Outputs outputs;
   std::vector<double> times;
   status = runAll(*model, inputs, options, profile, outputs, times);
-  int found = options.check ? reportFindings(*device, streams) : int(done); // told after a failed run too
+  int found = options.check ? reportFindings(*model, streams) : int(done); // told after a failed run too
   if (!status.ok())
     return streams.fail(status);
   if (found)

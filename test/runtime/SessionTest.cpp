@@ -140,6 +140,7 @@ TEST_F(SessionTest, choosesTheVariantByGuardAndAlignment) {
   device->driver().cuMemcpyHtoD(memory, values.data(), 20);
   std::vector<DeviceArray> unaligned{{memory + 4, {4}}};
   ASSERT_EQ(session->enqueue(unaligned, {}).message, "");
+  ASSERT_EQ(session->synchronize().message, "");
   DeviceMemory out;
   std::vector<int64_t> shape;
   ASSERT_EQ(session->output(0, out, shape).message, "");
@@ -255,4 +256,19 @@ TEST_F(SessionTest, refusesViewsOutsideTheirTensor) {
   load(b);
   run({{"x", vectorOf({1, 2})}});
   EXPECT_EQ(error, "a view of 8 bytes at 4 lies outside its tensor of 8 bytes");
+}
+
+TEST_F(SessionTest, namesTheNodeOfAKernelThatFails) {
+  // The plan says 8 elements where the input has one: the kernel reads past it, far enough to leave its memory.
+  PlanBuilder b;
+  uint32_t n = b.number(1), bytes = b.number(4), far = b.number(1 << 30), farBytes = b.number(4), grid = b.number(1 << 20);
+  uint32_t x = b.input("x", {n}, bytes), z = b.output("z", {n}, farBytes);
+  uint32_t scale = b.kernel("scale", {{"scale", grid}});
+  b.launch(b.block(), scale, {b.in(x), b.out(z), b.scalar(far), b.scalar(b.real(2), fp::ScalarType::f32)});
+  b.module(kernelsPtx);
+  load(b);
+  Status status = session->run({{"x", vectorOf({1})}}, outputs);
+  EXPECT_EQ(status.code, Code::machine);
+  EXPECT_NE(status.message.find("scale"), std::string::npos) << status.message;
+  EXPECT_NE(status.message.find("node_of_scale"), std::string::npos) << status.message;
 }
