@@ -11,6 +11,8 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <sys/wait.h>
+#include <unistd.h>
 
 using namespace weft;
 using namespace weft::tools;
@@ -324,6 +326,52 @@ std::string firstErrorLine(const std::string &text) {
   return begin == std::string::npos ? "" : text.substr(begin, text.find('\n', begin) - begin);
 }
 
+/// What a child process said and how it ended.
+struct ChildResult {
+  int code = machineCannot;
+  std::string out, err;
+};
+
+/// Runs a command line in a child process: the emulator's settings and counters hold for a process, and a crash must
+/// not end the batch. The child sends its output, a NUL and its errors.
+ChildResult runInChild(const std::vector<std::string> &words) {
+  int ends[2];
+  if (::pipe(ends) < 0)
+    return {machineCannot, "", "weft-run: error: cannot make a pipe\n"};
+  pid_t child = ::fork();
+  if (child < 0) {
+    ::close(ends[0]), ::close(ends[1]);
+    return {machineCannot, "", "weft-run: error: cannot start a process\n"};
+  }
+  if (child == 0) {
+    Streams streams;
+    streams.direct = false;
+    int code = runArguments(words, streams, nullptr);
+    std::string text = streams.out + '\0' + streams.err;
+    for (size_t at = 0; at < text.size();) {
+      ssize_t put = ::write(ends[1], text.data() + at, text.size() - at);
+      if (put <= 0)
+        break;
+      at += size_t(put);
+    }
+    ::_exit(code);
+  }
+  ::close(ends[1]);
+  std::string text;
+  char buffer[4096];
+  for (ssize_t got; (got = ::read(ends[0], buffer, sizeof buffer)) > 0;)
+    text.append(buffer, size_t(got));
+  ::close(ends[0]);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  size_t split = std::min(text.find('\0'), text.size());
+  ChildResult result{WEXITSTATUS(status), text.substr(0, split), text.substr(std::min(split + 1, text.size()))};
+  if (WIFSIGNALED(status)) // as a shell says it
+    result = {128 + WTERMSIG(status), "",
+              "weft-run: error: ended by signal " + std::to_string(WTERMSIG(status)) + "\n"};
+  return result;
+}
+
 /// Each line of the file is one command line, with or without the tool's name in front; blank lines and lines that
 /// begin with '#' are skipped. A line's own output goes before its rc line. The exit code says only whether the file
 /// was read.
@@ -340,14 +388,14 @@ int runBatch(const std::string &path) {
     at = end + 1;
     if (line.find_first_not_of(" \t\r") == std::string::npos || line[0] == '#')
       continue;
-    Streams streams;
-    streams.direct = false;
     std::vector<std::string> words;
-    bool closed = splitLine(line, words);
-    if (!words.empty() && (words[0] == "weft-run" || words[0].ends_with("/weft-run")))
-      words.erase(words.begin());
-    int code = closed ? runArguments(words, streams, nullptr) : streams.fail(wrongCommandLine, "a quote is not closed");
-    std::printf("%src=%d\t%s\n", streams.out.c_str(), code, firstErrorLine(streams.err).c_str());
+    ChildResult result{wrongCommandLine, "", "weft-run: error: a quote is not closed\n"};
+    if (splitLine(line, words)) {
+      if (words[0] == "weft-run" || words[0].ends_with("/weft-run"))
+        words.erase(words.begin());
+      result = runInChild(words);
+    }
+    std::printf("%src=%d\t%s\n", result.out.c_str(), result.code, firstErrorLine(result.err).c_str());
     std::fflush(stdout);
   }
   return done;
