@@ -35,7 +35,7 @@ WEFT_EXPORT CUresult cuMemAllocManaged(CUdeviceptr *out, size_t bytes, unsigned)
 /// The live allocation that begins at `address`.
 static bool findBegin(State &state, CUdeviceptr address, AllocationInfo &info) {
   return isDeviceAddress(address) && deviceOf(address) < state.memories.size() && state.memories[deviceOf(address)]->find(address, info) &&
-         info.begin == address;
+         info.begin == address && !info.leaving;
 }
 
 WEFT_EXPORT CUresult cuMemFree_v2(CUdeviceptr address) {
@@ -89,7 +89,9 @@ WEFT_EXPORT CUresult cuMemFreeAsync(CUdeviceptr address, CUstream handle) {
   Work work;
   work.kind = Work::Kind::Free;
   work.address = address;
-  return enqueue(state, stream, std::move(work));
+  WEFT_TRY(enqueue(state, stream, std::move(work)));
+  state.memories[deviceOf(address)]->leave(address);
+  return CUDA_SUCCESS;
 }
 
 WEFT_EXPORT CUresult cuMemGetInfo_v2(size_t *free, size_t *total) {

@@ -43,7 +43,7 @@ bool DeviceMemory::find(uint64_t address, AllocationInfo &out) const {
   uint64_t begin;
   const Block *block = blockOf(address, begin);
   if (block)
-    out = {begin, block->size, block->id, block->owner, block->pooled};
+    out = {begin, block->size, block->id, block->owner, block->pooled, block->leaving};
   return block;
 }
 
@@ -78,6 +78,11 @@ bool DeviceMemory::free(uint64_t address) {
   retired.push_back(it->second);
   blocks.erase(it);
   return true;
+}
+
+void DeviceMemory::leave(uint64_t address) {
+  std::unique_lock lock(mutex);
+  blocks.at(address).leaving = true;
 }
 
 void DeviceMemory::freeOwnedBy(const void *owner) {

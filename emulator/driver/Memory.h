@@ -30,6 +30,7 @@ struct AllocationInfo {
   uint64_t begin = 0, size = 0, id = 0;
   const void *owner = nullptr; // the context
   bool pooled = false;         // from cuMemAllocAsync
+  bool leaving = false;        // a cuMemFreeAsync is queued
 };
 
 class DeviceMemory {
@@ -44,6 +45,8 @@ public:
   CUresult allocate(uint64_t size, const void *owner, bool pooled, CUdeviceptr &out);
   /// `address` must be the begin of a live allocation.
   bool free(uint64_t address);
+  /// Notes that a free of the live allocation that begins at `address` is queued.
+  void leave(uint64_t address);
   void freeOwnedBy(const void *owner);
   /// Host bytes of [address, address + size), or null where that is not inside one live allocation.
   uint8_t *host(uint64_t address, uint64_t size) const;
@@ -58,7 +61,7 @@ private:
     uint64_t size, padded, id;
     uint8_t *bytes, *initialized;
     const void *owner;
-    bool pooled;
+    bool pooled, leaving = false;
   };
   void release(Block &block);
   const Block *blockOf(uint64_t address, uint64_t &begin) const; // needs the lock

@@ -226,7 +226,7 @@ static CUresult runOne(State &state, const Work &work) {
   case Work::Kind::Set: return runSet(state, work);
   case Work::Kind::Host: runHost(work, CUDA_SUCCESS); return CUDA_SUCCESS;
   case Work::Kind::Free:
-    state.memories[deviceOf(work.address)]->free(work.address); // freed twice: the second was refused or is too late to matter
+    state.memories[deviceOf(work.address)]->free(work.address);
     return CUDA_SUCCESS;
   case Work::Kind::Graph:
     for (const Work &part : *work.graph)

@@ -162,6 +162,7 @@ TEST_F(MemoryTest, StreamOrdered) {
   unsigned out = 0;
   EXPECT_OK(cu().cuMemcpyDtoHAsync(&out, p, 4, stream));
   EXPECT_OK(cu().cuMemFreeAsync(p, stream));
+  EXPECT_EQ(cu().cuMemFreeAsync(p, stream), CUDA_ERROR_INVALID_VALUE);
   EXPECT_OK(cu().cuStreamSynchronize(stream));
   EXPECT_EQ(out, 9u);
   if (isEmulator())
