@@ -188,6 +188,10 @@ LogicalResult emitImplicitGemm(KernelEmitter &e, Operation *op, const Convolutio
   auto known = [](AffineExpr e) { return getConstant(e).value_or(-1); };
   GemmTile tile = chooseGemmTile(known(conv.outputsPerGroup()), known(columns), known(depth), conv.group, accumulator);
 
+  // The positions that each thread keeps for its loads need registers: fewer loads and sums per thread, or some would spill.
+  if (tile.m == 64 && tile.n == 64 && tile.slices == 1)
+    tile.threadM = 4;
+
   GemmProblem problem;
   problem.m = kit.e.host(conv.outputsPerGroup());
   problem.n = productOf(kit, columnDims);

@@ -155,7 +155,7 @@ LogicalResult emitVariant(KernelEmitter &e, ReduceOp op) {
     reduceRows(results, kit, op, space, 32, 128);
   } else {
     bool isArg = op.getKind() == ReduceKind::argmax || op.getKind() == ReduceKind::argmin; // two values per element
-    unsigned threads = space.knownRows().value_or(1) <= 8 && !isArg ? 1024 : 256;
+    unsigned threads = space.knownRows().value_or(64) <= 8 && !isArg ? 1024 : 256;
     launch(threads, 1);
     reduceRows(results, kit, op, space, threads, threads);
   }
