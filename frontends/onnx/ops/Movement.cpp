@@ -192,16 +192,30 @@ LogicalResult pad(Node &n) {
   SmallVector<int64_t> axes;
   for (int64_t i = 0; i < rank; ++i)
     axes.push_back(i);
-  if (n.has(3)) {
-    auto given = n.hostInts(3);
-    if (!given)
-      return failure();
+  std::optional<Dims> runtime; // axes that only the run knows
+  if (n.has(3) && n.isRuntime(3)) {
+    runtime = n.hostExprs(3);
+  } else if (n.has(3)) {
     axes.clear();
-    for (int64_t a : *given)
+    for (int64_t a : n.hostInts(3).value_or(SmallVector<int64_t>()))
       axes.push_back(n.axis(a, rank, "axes"));
   }
   if (!pads || n.bad())
     return failure();
+  if (runtime) { // what each dimension gets, by choice
+    size_t count = runtime->size();
+    if (pads->size() != 2 * count)
+      return n.error("pads must have " + Twine(2 * count) + " entries, found " + Twine(pads->size()));
+    Dims full(2 * rank, n.c(0));
+    for (int64_t d = 0; d < rank; ++d)
+      for (size_t k = 0; k < count; ++k) {
+        AffineExpr axis = (*runtime)[k];
+        AffineExpr isHere = n.fn(SymbolFn::logical_or, {n.fn(SymbolFn::eq, {axis, n.c(d)}), n.fn(SymbolFn::eq, {axis, n.c(d - rank)})});
+        full[d] = n.syms.select(isHere, (*pads)[k], full[d]);
+        full[rank + d] = n.syms.select(isHere, (*pads)[k + count], full[rank + d]);
+      }
+    pads = full;
+  }
   if (pads->size() != 2 * axes.size())
     return n.error("pads must have " + Twine(2 * axes.size()) + " entries, found " + Twine(pads->size()));
   Dims low(rank, n.c(0)), high(rank, n.c(0));
@@ -255,7 +269,8 @@ LogicalResult spaceToDepth(Node &n) {
   AffineExpr b = n.c(block), h = n.syms.floorDiv(d[2], b), w = n.syms.floorDiv(d[3], b);
   n.requireEqual(n.syms.mul(h, b), d[2], "the height must divide by blocksize");
   n.requireEqual(n.syms.mul(w, b), d[3], "the width must divide by blocksize");
-  Value x = n.transpose(n.reshape(n.in(0), {d[0], d[1], h, b, w, b}), {0, 3, 5, 1, 2, 4});
+  Value x = n.transpose(n.reshape(n.in(0), {d[0], d[1], h, b, w, b}),
+                        n.s("mode", "DCR") == "CRD" ? ArrayRef<int64_t>{0, 1, 3, 5, 2, 4} : ArrayRef<int64_t>{0, 3, 5, 1, 2, 4});
   return n.result(n.reshape(x, {d[0], n.syms.mul(d[1], n.c(block * block)), h, w}));
 }
 

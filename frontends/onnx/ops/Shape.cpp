@@ -169,7 +169,15 @@ LogicalResult expand(Node &n) {
 
 /// start + i * delta, as many as there are below limit.
 LogicalResult range(Node &n) {
-  auto start = n.hostExprs(0), limit = n.hostExprs(1), delta = n.hostExprs(2);
+  auto scalar = [&](unsigned i) -> std::optional<Dims> {
+    if (n.type(i).isF16() || n.type(i).isBF16()) { // the host computes with wider floats
+      Slot wide = Slot::of(n.cast(n.in(i), n.f32()));
+      const HostTensor *h = n.hostOf(wide, "input " + Twine(i));
+      return h ? std::optional(h->exprs(n.syms)) : std::nullopt;
+    }
+    return n.hostExprs(i);
+  };
+  auto start = scalar(0), limit = scalar(1), delta = scalar(2);
   if (!start || !limit || !delta)
     return failure();
   Type type = n.type(0);

@@ -44,36 +44,17 @@ AffineExpr binsOf(Node &n, AffineExpr length, bool onesided) {
   return onesided ? n.syms.add(n.syms.floorDiv(length, n.c(2)), n.c(1)) : length;
 }
 
-LogicalResult dft(Node &n) {
-  int64_t rank = n.rank(0), axis = n.i("axis", 1);
-  if (n.version() >= 20) {
-    axis = -2;
-    if (n.has(2)) {
-      auto given = n.hostInts(2);
-      if (!given || given->size() != 1)
-        return n.bad() ? failure() : n.error("axis must be one number");
-      axis = (*given)[0];
-    }
-  }
-  axis = n.axis(axis, rank);
-  bool inverse = n.i("inverse"), onesided = n.i("onesided");
-  if (n.bad() || rank < 2 || axis == rank - 1)
-    return n.bad() ? failure() : n.error("the input must have rank 2 or more, and axis must not be the last one");
-  if (inverse && onesided)
-    return n.error("a one-sided inverse transform is not supported");
-  Value x = n.in(0);
-  auto complex = isComplex(n, x);
-  if (!complex)
-    return failure();
-  AffineExpr length = n.dims(0)[axis];
-  if (n.has(1)) {
-    auto given = n.hostExprs(1);
-    if (!given || given->size() != 1)
-      return n.bad() ? failure() : n.error("dft_length must be one number");
+/// The transform of x along `axis`, cut or filled with zeros to `wanted` elements where that is given.
+Value dftAlong(Node &n, Value x, bool complex, int64_t axis, AffineExpr wanted) {
+  int64_t rank = n.rankOf(x);
+  if (axis == rank - 1)
+    return (void)n.error("axis must not be the last one"), x;
+  AffineExpr length = n.dimsOf(x)[axis];
+  if (wanted) {
     Dims low(rank, n.c(0)), high(rank, n.c(0));
-    high[axis] = n.syms.sub((*given)[0], length); // cut or filled with zeros
+    high[axis] = n.syms.sub(wanted, length);
     x = n.pad(x, low, high, n.scalarLike(0, x));
-    length = (*given)[0];
+    length = wanted;
   }
   SmallVector<int64_t> to, back;
   for (int64_t i = 0; i < rank - 1; ++i)
@@ -83,8 +64,36 @@ LogicalResult dft(Node &n) {
   for (int64_t i = 0; i < rank - 1; ++i)
     back.push_back(i == axis ? rank - 2 : i - (i > axis));
   back.push_back(rank - 1);
-  Value re = n.transpose(component(n, x, 0), to), im = *complex ? n.transpose(component(n, x, 1), to) : Value();
-  return n.result(n.transpose(transform(n, re, im, length, binsOf(n, length, onesided), inverse), back));
+  Value re = n.transpose(component(n, x, 0), to), im = complex ? n.transpose(component(n, x, 1), to) : Value();
+  return n.transpose(transform(n, re, im, length, binsOf(n, length, n.i("onesided")), n.i("inverse")), back);
+}
+
+LogicalResult dft(Node &n) {
+  int64_t rank = n.rank(0);
+  if (rank < 2)
+    return n.error("the input must have rank 2 or more, found " + Twine(rank));
+  if (n.i("inverse") && n.i("onesided"))
+    return n.error("a one-sided inverse transform is not supported");
+  Value x = n.in(0);
+  auto complex = isComplex(n, x);
+  AffineExpr wanted;
+  if (n.has(1)) {
+    auto given = n.hostExprs(1);
+    if (!given || given->size() != 1)
+      return n.bad() ? failure() : n.error("dft_length must be one number");
+    wanted = (*given)[0];
+  }
+  if (!complex)
+    return failure();
+  if (n.version() >= 20 && n.has(2) && n.isRuntime(2)) // never the last axis
+    return overRuntimeAxes(n, 2, rank, [&](ArrayRef<int64_t> axes) {
+      return dftAlong(n, x, *complex, axes[0] == rank - 1 ? 0 : axes[0], wanted);
+    });
+  int64_t axis = n.version() < 20 ? n.i("axis", 1) : -2;
+  if (n.version() >= 20 && n.has(2))
+    axis = n.hostInts(2).value_or(SmallVector<int64_t>{-2})[0];
+  axis = n.axis(axis, rank);
+  return n.bad() ? failure() : n.result(dftAlong(n, x, *complex, axis, wanted));
 }
 
 /// Frames of the signal [batch, samples, 1 or 2], each windowed and transformed: [batch, frames, bins, 2].
