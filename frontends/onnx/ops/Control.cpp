@@ -36,6 +36,15 @@ Type joinTypes(Node &n, Value x, Value y, SmallVectorImpl<AffineExpr> &set) {
   return n.tensor(dims, n.typeOf(x));
 }
 
+/// Lists the symbols that the branch taken sets, in the order of the results' dimensions.
+void noteSet(Node &n, IfOp op, ArrayRef<AffineExpr> set) {
+  SmallVector<int64_t> numbers;
+  for (AffineExpr e : set)
+    numbers.push_back(cast<AffineSymbolExpr>(e).getPosition());
+  if (!numbers.empty())
+    op->setAttr("set", n.b.getDenseI64ArrayAttr(numbers));
+}
+
 /// Where both branches give host values of one shape, made outside of them, the result is one too.
 std::optional<HostTensor> joinHosts(Node &n, AffineExpr condition, Slot &x, Slot &y) {
   const HostTensor *a = n.importer.peekHost(x), *b = n.importer.peekHost(y);
@@ -68,8 +77,7 @@ Value weft::onnx::branch(Node &n, AffineExpr condition, llvm::function_ref<Value
   auto op = IfOp::create(n.b, n.loc, type, n.dimsAttr({condition}));
   op.getThenRegion().takeBody(draft.getThenRegion());
   op.getElseRegion().takeBody(draft.getElseRegion());
-  if (!set.empty())
-    op->setAttr("set", n.dimsAttr(set));
+  noteSet(n, op, set);
   return op->getResult(0);
 }
 
@@ -145,8 +153,7 @@ LogicalResult ifRule(Node &n) {
   auto op = IfOp::create(n.b, n.loc, types, n.dimsAttr(*condition));
   op.getThenRegion().takeBody(draft.getThenRegion());
   op.getElseRegion().takeBody(draft.getElseRegion());
-  if (!set.empty())
-    op->setAttr("set", n.dimsAttr(set));
+  noteSet(n, op, set);
   for (unsigned i = 0; i < types.size(); ++i) {
     Slot slot = Slot::of(op->getResult(i));
     if (auto host = joinHosts(n, (*condition)[0], results[0][i], results[1][i]))
