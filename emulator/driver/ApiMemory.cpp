@@ -185,10 +185,9 @@ struct PointerInfo {
 
 static void *handleOfOwner(State &state, const void *owner) {
   void *handle = nullptr;
-  state.contexts.eraseIf([&](Context &context) {
-    if (&context == owner)
-      handle = context.handle;
-    return false;
+  state.contexts.forEach([&](auto &context) {
+    if (context.get() == owner)
+      handle = context->handle;
   });
   return handle;
 }

@@ -144,10 +144,8 @@ void runContext(State &state, Lock &lock, const std::shared_ptr<Context> &contex
 
 void runAll(State &state, Lock &lock) {
   std::vector<std::shared_ptr<Context>> all;
-  state.contexts.eraseIf([&](Context &context) {
-    all.push_back(state.contexts.find(context.handle));
-    return false;
-  });
+  state.contexts.forEach([&](auto &context) { all.push_back(context); });
+  std::sort(all.begin(), all.end(), [](auto &a, auto &b) { return a->handle < b->handle; }); // in order of creation
   for (auto &context : all)
     runContext(state, lock, context);
 }

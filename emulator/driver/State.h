@@ -46,6 +46,10 @@ public:
   template <class F> void eraseIf(F test) {
     std::erase_if(live, [&](auto &entry) { return test(*entry.second); });
   }
+  template <class F> void forEach(F visit) const {
+    for (auto &[number, object] : live)
+      visit(object);
+  }
 
 private:
   std::unordered_map<uintptr_t, std::shared_ptr<T>> live;
