@@ -28,6 +28,7 @@ void destroyContext(State &state, Lock &lock, std::shared_ptr<Context> context) 
   state.modules.eraseIf([&](LoadedModule &module) { return module.context.lock() == context; });
   state.memories[context->device->ordinal]->freeOwnedBy(context.get());
   context->streams.clear(); // streams and contexts name each other
+  context->legacy = nullptr;
   context->perThread.clear();
   if (state.running == 0)
     state.memories[context->device->ordinal]->collect();
