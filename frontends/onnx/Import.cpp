@@ -149,7 +149,13 @@ LogicalResult Importer::importNode(const NodeDef &def) {
     return node.error(wrong);
   Rule rule = allRules().find(def.qualified(), def.version);
   if (!rule) {
-    auto body = functionBody(def, types);
+    std::vector<Attribute> attributes;
+    for (const Attribute &attribute : def.attributes)
+      if (const Attribute *value = resolve(&attribute)) {
+        attributes.push_back(*value);
+        attributes.back().name = attribute.name;
+      }
+    auto body = functionBody(def, types, attributes);
     if (!body)
       return node.error("the operator is not supported");
     bodies.push_back(std::make_unique<Function>(std::move(*body)));

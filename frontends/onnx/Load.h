@@ -24,8 +24,9 @@ std::shared_ptr<Model> loadModel(const std::string &path, Errors &errors);
 bool isKnownOperator(const std::string &domain, const std::string &op);
 /// Whether ONNX defines the operator of this node by a function body.
 bool hasFunctionBody(const NodeDef &node);
-/// That body for this node; `inputs` are the types of its inputs (kind none where absent).
-std::optional<Function> functionBody(const NodeDef &node, const std::vector<TypeInfo> &inputs);
+/// That body for this node; `inputs` are the types of its inputs (kind none where absent), `attributes` the values of its
+/// attributes, which inside a function may come from the call.
+std::optional<Function> functionBody(const NodeDef &node, const std::vector<TypeInfo> &inputs, const std::vector<Attribute> &attributes);
 /// What is wrong with these input types by the operator's schema (type not allowed, types that must agree), or "".
 std::string checkInputTypes(const NodeDef &node, const std::vector<TypeInfo> &inputs);
 

@@ -79,7 +79,32 @@ static void makeType(const TypeInfo &type, ::onnx::TypeProto &proto) {
   }
 }
 
-std::optional<Function> functionBody(const NodeDef &node, const std::vector<TypeInfo> &inputs) {
+/// The node with attributes that refer to a function's replaced by their values, or left out where there are none.
+static ::onnx::NodeProto resolveAttributes(const NodeDef &node, const std::vector<Attribute> &values) {
+  ::onnx::NodeProto proto = *static_cast<const ::onnx::NodeProto *>(node.proto);
+  auto *attributes = proto.mutable_attribute();
+  for (int k = attributes->size() - 1; k >= 0; --k) {
+    auto &attribute = *attributes->Mutable(k);
+    if (attribute.ref_attr_name().empty())
+      continue;
+    const Attribute *value = nullptr;
+    for (const Attribute &v : values)
+      value = v.name == attribute.name() ? &v : value;
+    if (!value) {
+      attributes->DeleteSubrange(k, 1);
+      continue;
+    }
+    attribute.clear_ref_attr_name();
+    attribute.set_f(float(value->real));
+    attribute.set_i(value->integer);
+    attribute.set_s(value->string);
+    attribute.mutable_ints()->Assign(value->integers.begin(), value->integers.end());
+    attribute.mutable_floats()->Assign(value->floats.begin(), value->floats.end());
+  }
+  return proto;
+}
+
+std::optional<Function> functionBody(const NodeDef &node, const std::vector<TypeInfo> &inputs, const std::vector<Attribute> &attributes) {
   const OpSchema *schema = schemaOf(node);
   if (!schema)
     return std::nullopt;
@@ -96,7 +121,8 @@ std::optional<Function> functionBody(const NodeDef &node, const std::vector<Type
         return std::nullopt;
       *proto = *body;
     } else {
-      ::onnx::FunctionBodyBuildContextImpl build(*static_cast<const ::onnx::NodeProto *>(node.proto), types);
+      ::onnx::NodeProto resolved = resolveAttributes(node, attributes);
+      ::onnx::FunctionBodyBuildContextImpl build(resolved, types);
       if (!schema->BuildContextDependentFunction(build, *proto, node.opset) &&
           !schema->BuildContextDependentFunction(build, *proto))
         return std::nullopt;
