@@ -15,6 +15,15 @@ Value transform(Node &n, Value re, Value im, AffineExpr length, AffineExpr bins,
   Value turns = n.binary(BinaryKind::mod, n.mul(n.iota(dims, 0, n.i64()), n.iota(dims, 1, n.i64())), size);
   Value angle = n.mul(n.div(n.cast(turns, type), n.cast(size, type)), 6.283185307179586);
   Value cosine = n.unary(UnaryKind::cos, angle), sine = n.unary(UnaryKind::sin, angle);
+  // At multiples of a quarter turn one of the two is 0, which no rounded angle gives.
+  Value none = n.scalar(0, n.i64());
+  auto divides = [&](int64_t times) {
+    Value rest = n.binary(BinaryKind::mod, n.mul(turns, n.scalar(times, n.i64())), size);
+    return n.compare(CompareKind::eq, rest, none);
+  };
+  Value atHalf = divides(2), atQuarter = n.binary(BinaryKind::logical_xor, divides(4), atHalf);
+  sine = n.select(atHalf, n.scalarLike(0, sine), sine);
+  cosine = n.select(atQuarter, n.scalarLike(0, cosine), cosine);
   sine = inverse ? n.unary(UnaryKind::neg, sine) : sine;
   Value outRe = n.contract(re, cosine), outIm = n.unary(UnaryKind::neg, n.contract(re, sine));
   if (im) {
