@@ -20,8 +20,8 @@ std::shared_ptr<Context> makeContext(State &state, Device &device) {
 }
 
 void destroyContext(State &state, Lock &lock, std::shared_ptr<Context> context) {
+  state.contexts.erase(context->handle); // first, so that nothing more is queued
   runContext(state, lock, context);
-  state.contexts.erase(context->handle);
   state.streams.eraseIf([&](Stream &stream) { return stream.context == context; });
   state.events.eraseIf([&](Event &event) { return event.context.lock() == context; });
   state.functions.eraseIf([&](Function &function) { return function.context.lock() == context; });
@@ -30,6 +30,7 @@ void destroyContext(State &state, Lock &lock, std::shared_ptr<Context> context) 
   context->streams.clear(); // streams and contexts name each other
   context->legacy = nullptr;
   context->perThread.clear();
+  context->legacy = nullptr;
   if (state.running == 0)
     state.memories[context->device->ordinal]->collect();
 }
