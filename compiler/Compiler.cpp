@@ -182,7 +182,8 @@ ExitCode Compilation::run() {
   Stage start = std::max(stageOf(options.input).value_or(Stage::onnx), Stage::graph);
   bool stop = false;
   for (Stage stage : {Stage::graph, Stage::tile, Stage::plan}) {
-    if (stage < start)
+    bool codeOnly = options.stopAfter == Stage::ptx || options.stopAfter == Stage::cubin;
+    if (stage < start || (stage == Stage::plan && codeOnly)) // kernels alone, without a model, may be compiled too
       continue;
     if (stage != start) {
       say(stage == Stage::tile ? "making kernels" : "planning");

@@ -14,6 +14,7 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 def Tile_Dialect : Dialect {
   let name = "tile";
   let cppNamespace = "::weft::tile";
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
   let summary = "How one GPU kernel computes its results";
   let description = [{
     Pointers are `!llvm.ptr<1>` (global memory) and `!llvm.ptr<3>` (shared memory). Elements in memory are stored as their
