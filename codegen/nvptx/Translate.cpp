@@ -69,8 +69,8 @@ bool linkLibdevice(llvm::Module &module, const Tools &tools, std::string &error)
   (*library)->setTargetTriple(module.getTargetTriple());
   (*library)->setDataLayout(module.getDataLayout());
   bool failed = llvm::Linker::linkModules(module, std::move(*library), llvm::Linker::LinkOnlyNeeded);
-  for (llvm::Function &function : module)
-    if (!function.isDeclaration() && function.getName().starts_with("__nv_")) {
+  for (llvm::Function &function : module) // the library's own helpers too: a call costs a stack in local memory
+    if (!function.isDeclaration() && function.getName().starts_with("__")) {
       function.setLinkage(llvm::GlobalValue::InternalLinkage);
       function.addFnAttr(llvm::Attribute::AlwaysInline);
       function.removeFnAttr(llvm::Attribute::NoInline);

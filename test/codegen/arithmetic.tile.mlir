@@ -6,7 +6,7 @@
 
 // POLICY-NOT: {{(add|sub|mul)\.f(32|64)}}
 // POLICY-NOT: {{\.approx\.(ftz\.)?f64}}
-// POLICY-NOT: {{(sqrt|rsqrt|rcp|div)\.approx}}
+// POLICY-NOT: {{[^r]sqrt\.approx|div\.full}}
 
 // CHECK-LABEL: .entry rounded
 // CHECK: .reqntid 256, 1, 1

@@ -4,10 +4,10 @@
 // RUN: weftc %s --stop-after=cubin --target=sm_90a -o %t.cubin
 
 // CHECK: .target sm_80
-// CHECK-DAG: .shared .align 16 .b8 [[SHARED:shared_[0-9]+]][256]
-// CHECK-DAG: .extern .shared .align 16 .b8 dynamic_shared[]
+// CHECK: .extern .shared .align 16 .b8 dynamic_shared[]
 // CHECK-LABEL: .entry lanes
 // CHECK: .minnctapersm 2
+// CHECK: .shared .align 16 .b8 shared_0[256]
 // CHECK: ld.global.b8
 // CHECK: shfl.sync.bfly.b32
 // CHECK: shfl.sync.bfly.b32
