@@ -7,8 +7,8 @@ namespace weft {
 static bool isStraightLine(const plan::Plan &plan) {
   for (const plan::Instruction *instruction : *plan.blocks()->Get(0)->instructions())
     switch (instruction->op_type()) {
-    case plan::Op::Launch: case plan::Op::Copy: case plan::Op::Fill: case plan::Op::Check: break;
-    case plan::Op::ReadBack: case plan::Op::SetSymbol: case plan::Op::If: case plan::Op::Loop: case plan::Op::NONE: return false;
+    case plan::Op::Launch: case plan::Op::Copy: case plan::Op::Fill: case plan::Op::Check: case plan::Op::SetSymbol: break;
+    case plan::Op::ReadBack: case plan::Op::If: case plan::Op::Loop: case plan::Op::NONE: return false;
     }
   return true;
 }

@@ -32,7 +32,7 @@ public:
   /// Address 0: the executor finds memory when the output is written, and its size known.
   void setOutput(uint32_t number, CUdeviceptr address, uint64_t bytes) { outputs[number] = {address, bytes}; }
 
-  /// True where the plan is a straight line of launches, copies, fills and checks over shapes that are known beforehand.
+  /// True where the plan is a straight line over shapes that are known beforehand: it may become a graph.
   bool isStraight() const { return straight; }
   /// Executes everything; commands go to `sink` in order. The sink may only keep them where the plan is straight.
   using Sink = std::function<Status(Command &&)>;

@@ -1,5 +1,6 @@
 // Where the executor's tensors lie: see Executor.h.
 #include "runtime/Executor.h"
+#include "runtime/Session.h"
 #include <algorithm>
 
 namespace weft {
@@ -18,6 +19,7 @@ Status Executor::bytesOf(uint32_t tensor, uint64_t &bytes) {
 Status Executor::layout() {
   std::fill(inArena.begin(), inArena.end(), -1);
   arenaTensors.clear();
+  foldSymbols(plan, exprs);
   std::vector<PackItem> items;
   for (uint32_t t : blockTensors[0]) {
     uint64_t bytes;
@@ -100,9 +102,6 @@ Status Executor::prepare(uint32_t tensor) {
   }
   case plan::Storage::arena: break;
   }
-  // A straight plan was laid out for these very sizes.
-  if (straight)
-    return Status::success();
   WEFT_TRY(bytesOf(tensor, bytes));
   if (places[tensor].address) {
     if (places[tensor].bytes >= bytes)

@@ -73,6 +73,10 @@ private:
 /// fixed dimensions and that equal names have equal values.
 Status bindShapes(const plan::Plan &plan, const std::vector<std::vector<int64_t>> &shapes, Exprs &exprs);
 
+/// Sets the symbols that the plan's SetSymbol instructions decide from what is known already: those that no read-back and no loop
+/// defines too, outside and inside branches whose condition is known.
+void foldSymbols(const plan::Plan &plan, Exprs &exprs);
+
 /// The arena's peak and the outputs' shapes for given input shapes (an output dimension that only a run can tell is -1).
 Status describeShapes(const plan::Plan &plan, const std::map<std::string, std::vector<int64_t>> &shapes, uint64_t &arenaBytes,
                       uint64_t &liveBytes, std::vector<std::vector<int64_t>> &outputShapes);

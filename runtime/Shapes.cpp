@@ -29,6 +29,44 @@ Status bindShapes(const plan::Plan &plan, const std::vector<std::vector<int64_t>
   return Status::success();
 }
 
+/// Marks the symbols whose value only a run can tell.
+static void markRunDefined(const plan::Plan &plan, uint32_t block, bool inLoop, std::vector<bool> &marked) {
+  for (const plan::Instruction *instruction : *plan.blocks()->Get(block)->instructions())
+    if (auto *set = instruction->op_as_SetSymbol()) {
+      if (inLoop)
+        marked[set->symbol()] = true;
+    } else if (auto *read = instruction->op_as_ReadBack()) {
+      for (uint32_t symbol : *read->symbols())
+        marked[symbol] = true;
+    } else if (auto *branch = instruction->op_as_If()) {
+      markRunDefined(plan, branch->then_block(), inLoop, marked);
+      markRunDefined(plan, branch->else_block(), inLoop, marked);
+    } else if (auto *loop = instruction->op_as_Loop()) {
+      marked[loop->iteration()] = true;
+      markRunDefined(plan, loop->body(), true, marked);
+    }
+}
+
+static void foldBlock(const plan::Plan &plan, uint32_t block, const std::vector<bool> &marked, Exprs &exprs) {
+  for (const plan::Instruction *instruction : *plan.blocks()->Get(block)->instructions())
+    if (auto *set = instruction->op_as_SetSymbol()) {
+      ExprValue value;
+      bool isReal = plan.symbols()->Get(set->symbol())->is_float();
+      if (!marked[set->symbol()] && (isReal ? exprs.getFloat(set->expr(), value.f) : exprs.get(set->expr(), value.i)).ok())
+        exprs.setSymbol(set->symbol(), value);
+    } else if (auto *branch = instruction->op_as_If()) {
+      int64_t condition;
+      if (exprs.get(branch->condition(), condition).ok())
+        foldBlock(plan, condition ? branch->then_block() : branch->else_block(), marked, exprs);
+    }
+}
+
+void foldSymbols(const plan::Plan &plan, Exprs &exprs) {
+  std::vector<bool> marked(plan.symbols()->size(), false);
+  markRunDefined(plan, 0, false, marked);
+  foldBlock(plan, 0, marked, exprs);
+}
+
 Status describeShapes(const plan::Plan &plan, const std::map<std::string, std::vector<int64_t>> &shapes, uint64_t &arenaBytes,
                       uint64_t &liveBytes, std::vector<std::vector<int64_t>> &outputShapes) {
   std::vector<std::vector<int64_t>> ordered;
@@ -57,6 +95,7 @@ Status describeShapes(const plan::Plan &plan, const std::map<std::string, std::v
   }
   Exprs exprs(plan);
   WEFT_TRY(bindShapes(plan, ordered, exprs));
+  foldSymbols(plan, exprs);
   std::vector<PackItem> items;
   uint64_t total = 0;
   for (const plan::Tensor *tensor : *plan.tensors()) {

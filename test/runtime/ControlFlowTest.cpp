@@ -89,3 +89,30 @@ TEST_P(ControlFlowTest, refusesALoopWithoutEnd) {
   run({{"x", vectorOf({1})}});
   EXPECT_NE(error.find("would never end"), std::string::npos) << error;
 }
+
+TEST_P(ControlFlowTest, knowsSizesThatTheHostDecides) {
+  // h = n / 2 by a SetSymbol in a branch on n; z = x[0 : h] * 3, by way of the arena. Known before the run: described and laid out.
+  PlanBuilder b;
+  uint32_t n = b.dim("n", 0, 0), four = b.number(4), two = b.number(2), bytes = b.node(fp::ExprOp::mul, n, four);
+  uint32_t half = b.symbol("half", fp::SymbolKind::defined), h = b.symbolExpr(half), halfBytes = b.node(fp::ExprOp::mul, h, four);
+  uint32_t grid = b.node(fp::ExprOp::ceildiv, h, b.number(128)), large = b.node(fp::ExprOp::lt, two, n);
+  uint32_t x = b.input("x", {n}, bytes), t = b.arena({h}, halfBytes, 1, 2), z = b.output("z", {h}, halfBytes);
+  uint32_t scale = b.kernel("scale", {{"scale", grid}});
+  uint32_t main = b.block(), yes = b.block(), no = b.block();
+  b.branch(main, large, yes, no);
+  b.setSymbol(yes, half, b.node(fp::ExprOp::floordiv, n, two));
+  b.setSymbol(no, half, n);
+  b.launch(main, scale, {b.in(x), b.out(t), b.scalar(h), b.scalar(b.real(3), fp::ScalarType::f32)});
+  b.copy(main, t, z);
+  b.module(kernelsPtx);
+  load(b, GetParam());
+  for (int round = 0; round < 2; ++round) {
+    EXPECT_EQ(run({{"x", vectorOf({1, 2, 3, 4, 5})}}), (std::vector<float>{3, 6})) << error;
+    EXPECT_EQ(run({{"x", vectorOf({1, 2})}}), (std::vector<float>{3, 6})) << error;
+  }
+  uint64_t arena, live;
+  std::vector<std::vector<int64_t>> shapes;
+  ASSERT_EQ(describeShapes(model->plan(), {{"x", {200}}}, arena, live, shapes).message, "");
+  EXPECT_EQ(shapes, (std::vector<std::vector<int64_t>>{{100}}));
+  EXPECT_EQ(arena, 512u);
+}
