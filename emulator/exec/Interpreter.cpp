@@ -1,8 +1,9 @@
 //===- Interpreter.cpp - The main loop ------------------------------------===//
 //
 // Guarantees: lanes that diverge run lowest PC first, so they meet again at the earliest point; lanes at a `.sync`
-// instruction wait for the others of its mask; a group that spins on another of its own warp does not starve it, because a
-// turn that runs out hands over to the other group.
+// instruction wait for the others of its mask, those at an aligned barrier for all of the warp that have not exited; a
+// group that spins on another of its own warp does not starve it, because a turn that runs out hands over to the other
+// group.
 //
 //===----------------------------------------------------------------------===//
 #include "exec/Interpreter.h"
@@ -47,12 +48,26 @@ bool nextGroup(Warp &w, uint32_t &pc, uint32_t &active) {
   }
   if (w.atSync.empty())
     return false;
-  // All others wait or have gone: nobody else will come.
-  auto lowest = std::min_element(w.atSync.begin(), w.atSync.end(), [](Group a, Group b) { return a.pc < b.pc; });
+  // All others wait or have gone: nobody else will come. Barriers last, for theirs may be a longer way.
+  const Inst *code = w.worker->program->code.data();
+  auto rank = [&](Group g) { return std::pair(code[g.pc].kind == Kind::Barrier, g.pc); };
+  auto lowest = std::min_element(w.atSync.begin(), w.atSync.end(), [&](Group a, Group b) { return rank(a) < rank(b); });
   pc = lowest->pc, active = lowest->mask;
   w.atSync.erase(lowest);
   w.forceSync = true;
   return true;
+}
+
+/// Lanes that wait at the .sync instruction or barrier of `pc` join `active`.
+void takeWaiting(Warp &w, uint32_t pc, uint32_t &active) {
+  for (size_t k = 0; k < w.atSync.size();) {
+    if (w.atSync[k].pc == pc) {
+      active |= w.atSync[k].mask;
+      w.atSync.erase(w.atSync.begin() + long(k));
+    } else {
+      ++k;
+    }
+  }
 }
 
 template <bool Counting> Outcome run(Warp &w, uint64_t budget) {
@@ -162,38 +177,44 @@ template <bool Counting> Outcome run(Warp &w, uint64_t budget) {
         return leave(w.alive ? Outcome::Blocked : Outcome::Exited);
       updateLimit();
       break;
-    case Kind::Barrier:
-      if (mask) {
-        if (worker.observer && worker.observer->check && (i.flags & instflag::Aligned) && mask != w.alive)
-          addFinding(w, i, Finding::DivergentBarrier, unsigned(__builtin_ctz(mask)), "divergent barrier: not all threads of the warp arrive together");
-        worker.counters.barriers += Counting;
-        active &= ~mask;
-        if (active)
-          addPending(w, {pc + 1, active});
-        active = 0;
-        arriveAtBarrier(w, i, pc, mask);
-        if (worker.stop)
-          return leave(Outcome::Stopped);
-        if (!nextGroup(w, pc, active))
-          return leave(Outcome::Blocked);
-        updateLimit();
-      } else {
+    case Kind::Barrier: {
+      if (!mask) {
         ++pc;
+        break;
       }
+      bool isAligned = i.flags & instflag::Aligned;
+      if (isAligned && mask != w.alive) {
+        takeWaiting(w, pc, active);
+        mask = active & (laneValue(w, i.pred, 0) ^ i.predXor);
+      }
+      active &= ~mask;
+      if (active)
+        addPending(w, {pc + 1, active});
+      active = 0;
+      if (isAligned && mask != w.alive && !w.forceSync) { // the others may be on their way, wherever their code lies
+        w.atSync.push_back({pc, mask});
+        nextGroup(w, pc, active); // at worst this group again, by force
+        updateLimit();
+        break;
+      }
+      w.forceSync = false;
+      if (worker.observer && worker.observer->check && isAligned && mask != w.alive)
+        addFinding(w, i, Finding::DivergentBarrier, unsigned(__builtin_ctz(mask)), "divergent barrier: not all threads of the warp arrive together");
+      worker.counters.barriers += Counting;
+      arriveAtBarrier(w, i, pc, mask);
+      if (worker.stop)
+        return leave(Outcome::Stopped);
+      if (!nextGroup(w, pc, active))
+        return leave(Outcome::Blocked);
+      updateLimit();
       break;
+    }
     case Kind::WarpSync: {
       if (!mask) {
         ++pc;
         break;
       }
-      for (size_t k = 0; k < w.atSync.size();) {
-        if (w.atSync[k].pc == pc) {
-          active |= w.atSync[k].mask;
-          w.atSync.erase(w.atSync.begin() + long(k));
-        } else {
-          ++k;
-        }
-      }
+      takeWaiting(w, pc, active);
       mask = active & (laneValue(w, i.pred, 0) ^ i.predXor);
       uint32_t members = laneValue(w, i.y, unsigned(__builtin_ctz(mask))) & w.alive;
       if ((members & ~active) && !w.forceSync) {

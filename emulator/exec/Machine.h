@@ -39,9 +39,9 @@ struct Warp {
   uint32_t index = 0;       // in the block
   std::vector<Group> pending;     // runnable elsewhere, ascending pc
   std::vector<Group> atBarrier;   // pc is that of the bar instruction
-  std::vector<Group> atSync;      // waiting for other lanes of a .sync mask
+  std::vector<Group> atSync;      // waiting for other lanes of a .sync mask, or of the warp at an aligned barrier
   bool rotated = false;   // the next turn belongs to the current group though others are lower
-  bool forceSync = false; // run a .sync instruction without the lanes that will not come
+  bool forceSync = false; // run a .sync instruction or barrier without the lanes that will not come
   bool retry = false;     // set by the handler of a Kind::Wait instruction that has to wait
   uint32_t retryLine = 0;
   std::vector<AsyncCopy> copies; // cp.async, not yet carried out

@@ -144,6 +144,43 @@ TEST(Machine, CheckFindings) {
   EXPECT_NE(f[0].find("divergent barrier"), std::string::npos);
 }
 
+TEST(Machine, AlignedBarriersWaitForLanesWhereverTheirCodeLies) {
+  Device d(true);
+  LaunchOptions o;
+  o.check = true;
+  uint64_t out = d.reserve(256);
+  auto findings = [&](const std::string &body) {
+    EXPECT_EQ(run(body, d, out, 64).trap, Trap::None);
+    LaunchResult r = run(body, d, out, 64, o);
+    EXPECT_EQ(r.trap, Trap::None) << r.message;
+    return r.findings;
+  };
+  // The branch body comes after the barrier and after what follows that; it writes what is read there.
+  std::string shared = ".shared .align 4 .b8 s[256]; mov.u32 %r5, s; shl.b32 %r6, %r0, 2; add.u32 %r5, %r5, %r6; xor.b32 %r6, %r6, 128;\n"
+                       "mov.u32 %r7, s; add.u32 %r7, %r7, %r6; and.b32 %r8, %r0, 1; setp.eq.u32 %p1, %r8, 1; @%p1 bra B; st.shared.u32 [%r5], 5;\n";
+  auto f = findings(shared + "J: bar.sync 0; activemask.b32 %r9; ld.shared.u32 %r10, [%r7]; setp.ne.u32 %p2, %r9, -1; @%p2 add.u32 %r10, %r10, 100;\n" +
+                    kStore + "\nB: add.u32 %r3, %r0, 7; st.shared.u32 [%r5], %r3; bra J;");
+  EXPECT_EQ(f.size(), 0u);
+  auto v = d.get<uint32_t>(out, 64);
+  for (unsigned i = 0; i < 64; ++i)
+    EXPECT_EQ(v[i], i % 2 ? (i ^ 32) + 7 : 5);
+  // The same in a loop, and for the other aligned forms.
+  f = findings("mov.u32 %r10, 0; mov.u32 %r4, 0; and.b32 %r8, %r0, 1; setp.eq.u32 %p1, %r8, 1;\nL: @%p1 bra B;\n"
+               "J: bar.red.popc.u32 %r3, 0, %p1; bar.sync 1, 64; add.u32 %r10, %r10, %r3; add.u32 %r4, %r4, 1; setp.lt.u32 %p2, %r4, 3; @%p2 bra L;\n" +
+               std::string(kStore) + "\nB: add.u32 %r10, %r10, 1; bra J;");
+  EXPECT_EQ(f.size(), 0u);
+  v = d.get<uint32_t>(out, 64);
+  for (unsigned i = 0; i < 64; ++i)
+    EXPECT_EQ(v[i], 96 + i % 2 * 3);
+  // Lanes that exit no longer count, before the barrier or after it.
+  EXPECT_EQ(findings("setp.lt.u32 %p1, %r0, 16; @%p1 bra X; bar.sync 0; ret;\nX: ret;").size(), 0u);
+  EXPECT_EQ(findings("setp.lt.u32 %p1, %r0, 16; @%p1 ret; bar.sync 0; ret;").size(), 0u);
+  // Divergent for good: two barriers of one number, a guard; barriers that need not be aligned may be so.
+  EXPECT_EQ(findings("setp.lt.u32 %p1, %r0, 16; @%p1 bra A; bar.sync 0; bra E;\nA: bar.sync 0;\nE: ret;").size(), 2u);
+  EXPECT_GE(findings("setp.lt.u32 %p1, %r0, 16; @%p1 bar.sync 0; bar.sync 0; ret;").size(), 1u);
+  EXPECT_EQ(findings("setp.lt.u32 %p1, %r0, 16; @%p1 bra A; barrier.sync 0; bra E;\nA: barrier.sync 0;\nE: ret;").size(), 0u);
+}
+
 TEST(Machine, Counters) {
   Device d;
   LaunchOptions o;
