@@ -248,28 +248,69 @@ Maybe gather(Node &n, Inputs in) {
   return out;
 }
 
-Maybe slice(Node &n, Inputs in) {
-  if (in[0]->shape.size() != 1)
-    return std::nullopt;
-  auto one = [&](StringRef attr, size_t input, int64_t otherwise) -> std::optional<int64_t> {
-    if (n.hasAttr(attr))
-      return n.ints(attr).size() == 1 ? std::optional(n.ints(attr)[0]) : std::nullopt;
-    if (in.size() <= input || !in[input])
-      return otherwise;
-    auto v = constants(in[input]);
-    return v && v->size() == 1 ? std::optional((*v)[0]) : std::nullopt;
-  };
-  auto start = one("starts", 1, 0), end = one("ends", 2, INT64_MAX), axis = one("axes", 3, 0), step = one("", 4, 1);
-  if (!start || !end || !step || !axis || *step == 0 || (*axis != 0 && *axis != -1))
-    return std::nullopt;
-  int64_t size = in[0]->shape[0];
+/// The elements start, start + step, ... of one axis, as Slice counts them.
+HostTensor sliceAxis(const HostTensor &x, int64_t axis, int64_t start, int64_t end, int64_t step) {
+  int64_t size = x.shape[axis], last = std::max<int64_t>(size - 1, 0);
   auto clamp = [&](int64_t v, int64_t low, int64_t high) { return std::clamp(v < 0 ? v + size : v, low, high); };
-  int64_t from = *step > 0 ? clamp(*start, 0, size) : clamp(*start, 0, size - 1);
-  int64_t to = *step > 0 ? clamp(*end, 0, size) : *end < -size ? -1 : clamp(*end, -1, size - 1);
+  int64_t from = step > 0 ? clamp(start, 0, size) : clamp(start, 0, last);
+  int64_t to = step > 0 ? clamp(end, 0, size) : end < -size ? -1 : clamp(end, -1, last);
+  SmallVector<int64_t> at;
+  for (int64_t i = from; size > 0 && (step > 0 ? i < to : i > to); i += std::clamp(step, -size, size))
+    at.push_back(i);
+  int64_t outer = countOf(ArrayRef(x.shape).take_front(axis)), inner = countOf(ArrayRef(x.shape).drop_front(axis + 1));
+  HostTensor out{x.elementType, x.shape, {}};
+  out.shape[axis] = at.size();
+  for (int64_t o = 0; o < outer; ++o)
+    for (int64_t i : at)
+      out.values.append(x.values.begin() + (o * size + i) * inner, x.values.begin() + (o * size + i + 1) * inner);
+  return out;
+}
+
+Maybe slice(Node &n, Inputs in) {
+  auto list = [&](StringRef attr, size_t input, SmallVector<int64_t> otherwise) -> std::optional<SmallVector<int64_t>> {
+    if (n.hasAttr(attr))
+      return n.ints(attr);
+    return in.size() > input && in[input] ? constants(in[input]) : otherwise;
+  };
+  int64_t rank = in[0]->shape.size();
+  auto starts = list("starts", 1, {}), ends = list("ends", 2, {});
+  if (!starts || !ends || starts->size() != ends->size())
+    return std::nullopt;
+  auto axes = list("axes", 3, llvm::to_vector(llvm::seq<int64_t>(0, starts->size())));
+  auto steps = list("", 4, SmallVector<int64_t>(starts->size(), 1));
+  if (!axes || !steps || axes->size() != starts->size() || steps->size() != starts->size())
+    return std::nullopt;
+  HostTensor out = *in[0];
+  SmallVector<bool> cut(rank, false);
+  for (auto [start, end, axis, step] : llvm::zip_equal(*starts, *ends, *axes, *steps)) {
+    int64_t a = axis + (axis < 0 ? rank : 0);
+    if (a < 0 || a >= rank || cut[a] || step == 0)
+      return std::nullopt;
+    cut[a] = true;
+    out = sliceAxis(out, a, start, end, step);
+  }
+  return out;
+}
+
+Maybe transpose(Node &n, Inputs in) {
+  int64_t rank = in[0]->shape.size();
+  SmallVector<int64_t> order = n.hasAttr("perm") ? n.ints("perm") : llvm::to_vector(llvm::reverse(llvm::seq<int64_t>(0, rank)));
+  SmallVector<int64_t> sorted(order);
+  llvm::sort(sorted);
+  if (!llvm::equal(sorted, llvm::seq<int64_t>(0, rank)))
+    return std::nullopt;
   HostTensor out{in[0]->elementType, {}, {}};
-  for (int64_t i = from; *step > 0 ? i < to : i > to; i += *step)
-    out.values.push_back(in[0]->values[i]);
-  out.shape.push_back(out.values.size());
+  for (int64_t from : order)
+    out.shape.push_back(in[0]->shape[from]);
+  for (int64_t k = 0, count = in[0]->values.size(); k < count; ++k) {
+    SmallVector<int64_t> at(rank);
+    for (int64_t rest = k, d = rank - 1; d >= 0; rest /= out.shape[d], --d)
+      at[order[d]] = rest % out.shape[d];
+    int64_t position = 0;
+    for (int64_t d = 0; d < rank; ++d)
+      position = position * in[0]->shape[d] + at[d];
+    out.values.push_back(in[0]->values[position]);
+  }
   return out;
 }
 
@@ -358,7 +399,7 @@ constexpr Entry table[] = {
     {"Round", unary<HostUnary::round>}, {"Sqrt", unary<HostUnary::sqrt>}, {"Sign", unary<HostUnary::sign>},
     {"Reciprocal", unary<HostUnary::reciprocal>}, {"Where", where}, {"Cast", cast}, {"CastLike", cast}, {"Identity", identity},
     {"Squeeze", squeeze}, {"Unsqueeze", unsqueeze}, {"Reshape", reshape}, {"Concat", concat}, {"Gather", gather},
-    {"Slice", slice}, {"Expand", expand}, {"ConstantOfShape", constantOfShape}, {"Range", range},
+    {"Slice", slice}, {"Transpose", transpose}, {"Expand", expand}, {"ConstantOfShape", constantOfShape}, {"Range", range},
     {"ReduceSum", reduce<HostFn::add>}, {"ReduceProd", reduce<HostFn::mul>}, {"ReduceMin", reduce<HostFn::min>},
     {"ReduceMax", reduce<HostFn::max>}};
 
