@@ -8,6 +8,7 @@ serves every picture. `--check` runs ONNX Runtime beside them and compares. The 
 rapidocr-onnxruntime (Apache-2.0).
 """
 import argparse
+import ctypes
 import json
 import pathlib
 import struct
@@ -158,11 +159,15 @@ def resize(image, height, width):
     return rows[:, left] * (1 - h)[None, :, None] + rows[:, right] * h[None, :, None]
 
 
+def normalised(bgr):
+    """Pixels of 0 to 255 as detection was trained on them."""
+    return ((bgr / 255 - np.float32([.485, .456, .406])) / np.float32([.229, .224, .225])).astype(np.float32)
+
+
 def detect(image, model):
     """Boxes (top, bottom, left, right) of the lines of text, from top to bottom."""
     height, width = (max(32, round(size / 32) * 32) for size in image.shape[:2])
-    bgr = resize(image[:, :, ::-1].astype(np.float32), height, width) / 255
-    x = (bgr - np.float32([.485, .456, .406])) / np.float32([.229, .224, .225])
+    x = normalised(resize(image[:, :, ::-1].astype(np.float32), height, width))
     probability = model(np.ascontiguousarray(x.transpose(2, 0, 1)[None], np.float32))[0, 0]
     scale_y, scale_x = image.shape[0] / height, image.shape[1] / width
     boxes = []
@@ -220,13 +225,21 @@ def parse_arguments():
     parser.add_argument("picture", type=pathlib.Path, nargs="?", default=HERE / "picture.png")
     options = parser.parse_args()
     options.bin = options.bin.resolve()
-    options.weftc = ["--emit=ptx"] if options.device.startswith("emulator") else []
+    options.weftc = [] if has_driver(options.device) else ["--emit=ptx"]
     return options
+
+
+def has_driver(device):
+    """Whether a GPU may run it, so that machine code is worth ptxas' time."""
+    try:
+        return not device.startswith("emulator") and bool(ctypes.CDLL("libcuda.so.1"))
+    except OSError:
+        return False
 
 
 def report(wefts):
     for line in dict.fromkeys(note for weft in wefts for note in weft.notes):
-        print(f"  weft-run: {line}")
+        print(f"  {line}")
     for weft in wefts:
         print(f"  {weft.name}: compiled in {weft.compile_s:.1f} s, loaded and run in {weft.run_s:.2f} s, {weft.launches} kernels launched, "
               f"peak {weft.arena_bytes / 1e6:.1f} MB of device memory")
