@@ -112,10 +112,16 @@ struct Resizer {
     llvm_unreachable("unknown ResizeCoord");
   }
 
+  /// Rounds to the nearer position. A tie of exact arithmetic often lies an error of single precision aside, so what comes
+  /// within 1e-6 of one is one: this is how ONNX Runtime decides, too.
+  Value roundHalf(Value x, bool up) {
+    Value below = floor(x), fraction = sub(x, below);
+    return emitter.select(less(real(up ? 0.499999 : 0.500001), fraction), add(below, real(1)), below);
+  }
   Value nearestIndex(Value x) {
     switch (op.getNearest()) {
-    case ResizeNearest::round_prefer_floor: return math::CeilOp::create(b, loc, sub(x, real(0.5)));
-    case ResizeNearest::round_prefer_ceil: return floor(add(x, real(0.5)));
+    case ResizeNearest::round_prefer_floor: return roundHalf(x, false);
+    case ResizeNearest::round_prefer_ceil: return roundHalf(x, true);
     case ResizeNearest::floor: return floor(x);
     case ResizeNearest::ceil: return math::CeilOp::create(b, loc, x);
     }
