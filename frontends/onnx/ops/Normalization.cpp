@@ -23,24 +23,51 @@ SmallVector<int64_t> axesFrom(int64_t first, int64_t rank) {
   return axes;
 }
 
-/// Inference: x * a + b with a = scale / sqrt(var + epsilon), b = bias - mean * a, which fold where they are constants.
-LogicalResult batchNormalization(Node &n) {
-  if (n.i("training_mode") || (n.version() < 7 && !n.i("is_test")) || n.wants(1) || !n.i("spatial", 1))
-    return n.error("only inference (training_mode 0, one output, spatial 1) is supported");
-  if (n.rank(0) < 2)
-    return n.error("the input must have rank 2 or more, found " + Twine(n.rank(0)));
-  Value x = n.widen(n.in(0));
+/// Training (from version 14): the batch's own mean and population variance, and new running ones out of them.
+LogicalResult trainBatchNormalization(Node &n, Value x) {
   Type type = n.typeOf(x);
   auto vector = [&](unsigned i) { return n.cast(n.in(i), type); };
-  for (unsigned i = 1; i <= 4; ++i)
+  SmallVector<int64_t> axes{0};
+  llvm::append_range(axes, axesFrom(2, n.rank(0)));
+  Dims dims = n.dimsOf(x);
+  auto broadcast = [&](Value v) { return n.broadcast(v, dims, {1}); };
+  Value mean = n.mean(x, axes, /*keepDims=*/false), centred = n.sub(x, broadcast(mean));
+  Value variance = n.mean(n.mul(centred, centred), axes, /*keepDims=*/false);
+  Value scale = n.div(vector(1), n.unary(UnaryKind::sqrt, n.add(variance, n.f("epsilon", 1e-5f))));
+  n.set(0, n.cast(n.add(n.mul(centred, broadcast(scale)), broadcast(vector(2))), n.type(0)));
+  double momentum = n.f("momentum", 0.9f);
+  auto running = [&](unsigned input, Value current) {
+    return n.cast(n.add(n.mul(vector(input), momentum), n.mul(current, 1 - momentum)), n.type(input));
+  };
+  if (n.wants(1))
+    n.set(1, running(3, mean));
+  if (n.wants(2))
+    n.set(2, running(4, variance));
+  return success(!n.bad());
+}
+
+/// Inference: x * a + b with a = scale / sqrt(var + epsilon), b = bias - mean * a, which fold where they are constants.
+LogicalResult batchNormalization(Node &n) {
+  bool training = n.version() >= 14 && n.i("training_mode");
+  if ((n.version() < 7 && !n.i("is_test")) || (n.wants(1) && !training) || !n.i("spatial", 1))
+    return n.error("training before version 14, statistics without training_mode, and spatial 0 are not supported");
+  if (n.rank(0) < 2)
+    return n.error("the input must have rank 2 or more, found " + Twine(n.rank(0)));
+  for (unsigned i = 1; i <= 4; ++i) {
     if (n.rank(i) != 1)
       return n.error("input " + Twine(i) + " must have rank 1, found " + Twine(n.rank(i)));
+    n.requireEqual(n.dims(0)[1], n.dims(i)[0], "input " + Twine(i) + " must have one element per channel");
+  }
+  if (n.bad())
+    return failure();
+  Value x = n.widen(n.in(0));
+  if (training)
+    return trainBatchNormalization(n, x);
+  Type type = n.typeOf(x);
+  auto vector = [&](unsigned i) { return n.cast(n.in(i), type); };
   Value deviation = n.unary(UnaryKind::sqrt, n.add(vector(4), n.f("epsilon", 1e-5f)));
   Value scale = n.div(vector(1), deviation), shift = n.sub(vector(2), n.mul(vector(3), scale));
   Dims dims = n.dimsOf(x);
-  n.requireEqual(dims[1], n.dims(1)[0], "scale must have one element per channel");
-  if (n.bad())
-    return failure();
   Value y = n.add(n.mul(x, n.broadcast(scale, dims, {1})), n.broadcast(shift, dims, {1}));
   return n.result(n.cast(y, n.type(0)));
 }
