@@ -27,6 +27,7 @@ private:
   LogicalResult takeBranch(IfOp op, Region &from, Region &to, ArrayRef<Value> results);
   void lowerReturn(func::ReturnOp op);
   void presetOutputs(func::FuncOp main, func::ReturnOp op);
+  bool setFromConstant(ReadBackOp read);
   Value bufferOf(Value result);
   Value view(Value base, RankedTensorType type, Location loc);
   void copy(Value source, Value target, Location loc);
@@ -140,7 +141,8 @@ LogicalResult Lowering::lower(Operation &op) {
         return success();
       })
       .Case<ReadBackOp>([&](ReadBackOp read) {
-        plan::ReadBackOp::create(b, op.getLoc(), read.getX(), read.getSymbolsAttr());
+        if (!setFromConstant(read))
+          plan::ReadBackOp::create(b, op.getLoc(), read.getX(), read.getSymbolsAttr());
         op.erase();
         return success();
       })
@@ -151,6 +153,26 @@ LogicalResult Lowering::lower(Operation &op) {
         }
         return LogicalResult(other->emitOpError("has no form in a plan; run form-kernels first"));
       });
+}
+
+/// What is read back from a constant is known: the symbols are set, and nothing waits for the device. False where it is no constant
+/// of integers.
+bool Lowering::setFromConstant(ReadBackOp read) {
+  Value source = read.getX();
+  while (auto inner = source.getDefiningOp<plan::ViewOp>()) {
+    auto whole = cast<RankedTensorType>(inner.getBase().getType()), part = cast<RankedTensorType>(inner.getY().getType());
+    if (!whole.hasStaticShape() || !part.hasStaticShape() || whole.getNumElements() != part.getNumElements())
+      return false;
+    source = inner.getBase();
+  }
+  auto constant = source.getDefiningOp<plan::ConstantOp>();
+  auto values = constant ? dyn_cast<DenseIntElementsAttr>(constant.getValue()) : DenseIntElementsAttr();
+  if (!values || values.getNumElements() != int64_t(read.getSymbols().size()))
+    return false;
+  bool isSigned = !values.getElementType().isUnsignedInteger() && !values.getElementType().isInteger(1);
+  for (auto [symbol, value] : llvm::zip_equal(read.getSymbols(), values.getValues<APInt>()))
+    setSymbol(symbols.expr(symbol), symbols.constant(isSigned ? value.getSExtValue() : int64_t(value.getZExtValue())), read.getLoc());
+  return true;
 }
 
 LogicalResult Lowering::lower(KernelOp kernel) {

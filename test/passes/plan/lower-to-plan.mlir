@@ -75,3 +75,18 @@ module @loop attributes {graph.symbols = [#graph.symbol<name = "i", kind = defin
     return %r#0, %r#1, %r#2 : tensor<4xf32>, tensor<4xf32>, tensor<?x4xf32, #graph.dims<[s1, 4]>>
   }
 }
+
+// -----
+
+// What is read back from a constant is known before the run: symbols are set, and nothing waits for the device.
+// CHECK-LABEL: @read_constant
+// CHECK-NOT: plan.read_back
+// CHECK: plan.set_symbol 0 to <[7]>
+// CHECK: plan.set_symbol 1 to <[-2]>
+module @read_constant attributes {graph.symbols = [#graph.symbol<name = "a", kind = defined>, #graph.symbol<name = "b", kind = defined>]} {
+  func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+    %c = graph.constant dense<[7, -2]> : tensor<2xi64> : tensor<2xi64>
+    graph.read_back %c [0, 1] : tensor<2xi64>
+    return %x : tensor<4xf32>
+  }
+}
