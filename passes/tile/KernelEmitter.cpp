@@ -1,5 +1,6 @@
 // Walks the producers inside a kernel and loads at its edge: see KernelEmitter.h.
 #include "passes/tile/KernelEmitter.h"
+#include "dialects/graph/ConstantData.h"
 #include "dialects/graph/Scalar.h"
 #include "dialects/tile/Build.h"
 
@@ -261,8 +262,44 @@ static int64_t accessBytes(KernelEmitter &e, Value pointer, Value linear, unsign
   return aligned;
 }
 
+unsigned KernelEmitter::elementsPerByte(Type elementType) {
+  unsigned bits = storedBits(elementType);
+  return bits < 8 ? 8 / bits : 1;
+}
+
+/// One element narrower than a byte: the first lies in the lowest bits.
+static Value loadPacked(KernelEmitter &e, Value pointer, Type type, Value linear, bool readOnly) {
+  OpBuilder &b = e.b;
+  unsigned bits = type.getIntOrFloatBitWidth(), perByte = 8 / bits;
+  Type byteType = b.getI8Type();
+  Value byte = tile::LoadOp::create(b, e.loc(), byteType, pointer, e.divU(linear, e.constant(perByte)), IntegerAttr(), false, readOnly);
+  Value shift = e.mul(e.remU(linear, e.constant(perByte)), e.constant(bits));
+  byte = arith::ShRUIOp::create(b, e.loc(), byte, arith::TruncIOp::create(b, e.loc(), byteType, shift));
+  Value value = arith::TruncIOp::create(b, e.loc(), b.getIntegerType(bits), byte);
+  return isa<FloatType>(type) ? Value(arith::BitcastOp::create(b, e.loc(), type, value)) : value;
+}
+
+void KernelEmitter::storeByte(Value pointer, Value linear, ArrayRef<Value> elements) {
+  Type byteType = b.getI8Type();
+  unsigned bits = elements[0].getType().getIntOrFloatBitWidth();
+  Value byte;
+  for (auto [k, element] : llvm::enumerate(elements)) {
+    Value part = arith::ExtUIOp::create(b, loc(), byteType, element);
+    Value shift = arith::ConstantOp::create(b, loc(), b.getI8IntegerAttr(k * bits));
+    part = arith::ShLIOp::create(b, loc(), part, shift);
+    byte = byte ? Value(arith::OrIOp::create(b, loc(), byte, part)) : part;
+  }
+  tile::StoreOp::create(b, loc(), byte, pointer, divU(linear, constant(elements.size())), IntegerAttr());
+}
+
 Elements KernelEmitter::load(Value pointer, Type elementType, Value linear, unsigned count, bool readOnly) {
   Type type = valueType(elementType);
+  if (elementsPerByte(elementType) > 1) {
+    Elements result;
+    for (unsigned k = 0; k < count; ++k)
+      result.push_back(loadPacked(*this, pointer, type, add(linear, constant(k)), readOnly));
+    return result;
+  }
   int64_t bytes = tile::memoryBytes(type), access = accessBytes(*this, pointer, linear, count, bytes), lanes = access / bytes;
   Elements result;
   for (unsigned k = 0; k < count; k += lanes) {

@@ -65,6 +65,10 @@ public:
   /// `count` elements of `elementType` (a graph element type) from `pointer[linear]` on, in the widest proven accesses.
   graph::Elements load(mlir::Value pointer, mlir::Type elementType, mlir::Value linear, unsigned count, bool readOnly = false);
   void storeTo(mlir::Value pointer, mlir::Value linear, llvm::ArrayRef<mlir::Value> elements);
+  /// Elements that share a byte of memory: 2 or 4 where `elementType` is narrower than a byte, else 1.
+  static unsigned elementsPerByte(mlir::Type elementType);
+  /// Writes the byte that begins with element `linear`, a multiple of elementsPerByte, from the bits of all of its elements.
+  void storeByte(mlir::Value pointer, mlir::Value linear, llvm::ArrayRef<mlir::Value> elements);
 
   //===--- What is known ---===//
   /// `value` is a multiple of `n`, a power of two.

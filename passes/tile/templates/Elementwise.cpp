@@ -1,7 +1,7 @@
 // The elementwise template: each thread computes a run of neighbouring elements of every result.
 //
 // Guarantees: wide variants compute 16 bytes of the widest type per thread, with a scalar loop at the ragged end; runs never
-// cross a dimension that an operation treats apart. Roots without a template of their own are computed by their rule, one
+// cross a dimension that an operation treats apart. Results narrower than a byte are computed by whole bytes. Roots without a template of their own are computed by their rule, one
 // element per thread.
 #include "passes/tile/templates/Templates.h"
 #include "dialects/graph/Loops.h"
@@ -15,9 +15,10 @@ namespace weft {
 namespace {
 constexpr int64_t blockSize = 256;
 
-/// Results of equal element counts are computed together.
+/// Results of equal element counts are computed together, those narrower than a byte apart.
 struct OutputGroup {
   AffineExpr count;
+  unsigned perByte;
   SmallVector<unsigned> results;
 };
 } // namespace
@@ -29,9 +30,10 @@ static SmallVector<OutputGroup> groupOutputs(KernelEmitter &e) {
   SmallVector<OutputGroup> groups;
   for (auto [i, value] : llvm::enumerate(yielded(e))) {
     AffineExpr count = e.numElements(typeOf(value));
-    auto it = llvm::find_if(groups, [&](OutputGroup &group) { return group.count == count; });
+    unsigned perByte = KernelEmitter::elementsPerByte(typeOf(value).getElementType());
+    auto it = llvm::find_if(groups, [&](OutputGroup &group) { return group.count == count && group.perByte == perByte; });
     if (it == groups.end())
-      it = groups.insert(groups.end(), {count, {}});
+      it = groups.insert(groups.end(), {count, perByte, {}});
     it->results.push_back(i);
   }
   return groups;
@@ -85,11 +87,45 @@ static void computeRun(KernelEmitter &e, const OutputGroup &group, Value linear,
     e.storeTo(e.output(i), linear, elements);
 }
 
-static void computeGroup(KernelEmitter &e, const OutputGroup &group, Value first, unsigned width) {
+/// `width` elements from `first` on, by whole bytes: what lies behind the last element is 0.
+static void computeBytes(KernelEmitter &e, const OutputGroup &group, Value first, unsigned width) {
+  Value count = e.host(group.count), last = e.sub(count, e.constant(1));
+  for (unsigned i : group.results)
+    for (unsigned at = 0; at < width; at += group.perByte) {
+      Value begin = e.add(first, e.constant(at));
+      ifThen(e, e.lessSigned(begin, count), {}, [&] {
+        SmallVector<Value> elements;
+        for (unsigned k = 0; k < group.perByte; ++k) {
+          Value linear = e.add(begin, e.constant(k)), within = arith::MinSIOp::create(e.b, e.loc(), linear, last);
+          Value value = e.element(yielded(e)[i], indexOf(typeOf(yielded(e)[i]), within));
+          Type bits = e.b.getIntegerType(value.getType().getIntOrFloatBitWidth());
+          if (value.getType() != bits)
+            value = arith::BitcastOp::create(e.b, e.loc(), bits, value);
+          Value zero = arith::ConstantOp::create(e.b, e.loc(), e.b.getIntegerAttr(bits, 0));
+          elements.push_back(e.select(e.lessSigned(linear, count), value, zero));
+        }
+        e.storeByte(e.output(i), begin, elements);
+        return LoopValues();
+      });
+    }
+}
+
+/// `run`: the longest run that may be computed at once.
+static void computeGroup(KernelEmitter &e, const OutputGroup &group, Value first, unsigned width, unsigned run) {
+  if (group.perByte > 1)
+    return computeBytes(e, group, first, width);
   Value count = e.host(group.count);
   auto when = [&](Value condition, llvm::function_ref<void()> body) {
     ifThen(e, condition, {}, [&] { return body(), LoopValues(); });
   };
+  if (run < width) {
+    Value end = arith::MinSIOp::create(e.b, e.loc(), e.add(first, e.constant(width)), count);
+    auto loop = scf::ForOp::create(e.b, e.loc(), first, end, e.constant(1));
+    OpBuilder::InsertionGuard guard(e.b);
+    e.b.setInsertionPointToStart(loop.getBody());
+    computeRun(e, group, loop.getInductionVar(), 1);
+    return;
+  }
   if (e.knownMultiple(group.count) >= int64_t(width)) {
     when(e.lessSigned(first, count), [&] { computeRun(e, group, first, width); });
     return;
@@ -108,12 +144,14 @@ static void computeGroup(KernelEmitter &e, const OutputGroup &group, Value first
 
 LogicalResult emitElementwise(KernelContext &context) {
   return context.emit([&](KernelEmitter &e) {
-    int64_t width = chooseWidth(e, context.root);
-    if (e.variant.wide && width == 1) {
+    auto groups = groupOutputs(e);
+    int64_t run = chooseWidth(e, context.root), width = run;
+    for (const OutputGroup &group : groups)
+      width = std::max<int64_t>(width, group.perByte);
+    if (e.variant.wide && (run == 1 || run < width)) {
       e.launch.skip = true;
       return success();
     }
-    auto groups = groupOutputs(e);
     AffineExpr most = groups[0].count;
     for (const OutputGroup &group : ArrayRef(groups).drop_front())
       most = e.symbols.max(most, group.count);
@@ -123,7 +161,7 @@ LogicalResult emitElementwise(KernelContext &context) {
     Value thread = tile::threadId(e.b, e.loc(), tile::Dim::x, e.indexType), block = tile::blockId(e.b, e.loc(), tile::Dim::x, e.indexType);
     Value first = e.mul(e.add(e.mul(block, e.constant(blockSize)), thread), e.constant(width));
     for (OutputGroup &group : groups)
-      computeGroup(e, group, first, width);
+      computeGroup(e, group, first, width, run);
     return success();
   });
 }
