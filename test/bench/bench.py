@@ -1,10 +1,11 @@
-"""Measures Weft beside a peer in the same run and writes the table docs/generated/bench.md.
+"""Measures Weft beside a peer in the same run and writes the table docs/benchmarks.md.
 
 usage: bench.py [--bin DIR] [--made DIR] [--filter REGEX] [--without-peer] [--output FILE]
 
-Models: those of test/models, or the folders of --made. For each: CPU seconds of weftc to PTX (sm_80 and its fallback) and to cubins;
-launches of one inference, counted by the emulator's driver; bytes at the peak; spills in ptxas' report. The peer is
-iree-compile for CUDA sm_80: CPU seconds and dispatches (stream.cmd.dispatch). Then the emulator's speed on a matmul.
+Models: those of test/models, then the folders of --made. For each: CPU seconds of weftc to PTX (sm_80 and its fallback) and to cubins;
+launches of one inference, counted by the emulator's driver; the arena's bytes and their ratio to the largest sum of live tensors;
+spills in ptxas' report. The peer is iree-compile for CUDA sm_80: CPU seconds and dispatches (stream.cmd.dispatch). Then the
+emulator's speed on a matmul. CPU seconds are the process's own, so other work on the machine disturbs them little.
 """
 import argparse
 import json
@@ -59,7 +60,8 @@ def weft_row(model, inputs, options, folder):
                                      "--counters", folder / "counters.json"]))
     row["launches"] = json.loads((folder / "counters.json").read_text())["launches"]
     _, told = cpu_seconds([tool("weft-run"), folder / "p.weft", "--describe", "--json", *shapes])
-    row["arena_bytes"] = json.loads(told.stdout)["arena_bytes"]
+    facts = json.loads(told.stdout)
+    row["arena_bytes"], row["live_bytes"] = facts["arena_bytes"], facts["live_bytes"]
     row["spills"] = sum(spill_bytes(path) for path in (folder / "dump").glob("*.ptx"))
     return row
 
@@ -107,9 +109,11 @@ def emulator_gflops(options, folder):
 def measure(options):
     rows = []
     venv = None if options.without_peer else peer_venv(options)
-    for name, model, sets in suite.made(options.made) if options.made else suite.trained():
-        if not re.search(options.filter, name):
+    seen = set()
+    for name, model, sets in [*suite.trained(), *(suite.made(options.made) if options.made else [])]:
+        if name in seen or not re.search(options.filter, name):
             continue
+        seen.add(name)
         with tempfile.TemporaryDirectory(prefix="weft-bench-") as folder:
             folder = pathlib.Path(folder)
             row = {"model": name}
@@ -133,15 +137,18 @@ def ratio(row, ours, theirs):
 
 
 def table(rows, gflops):
-    lines = ["# Measured", "", "Written by `test/bench/bench.py`; Weft and the peer (iree-compile 3.13 for CUDA sm_80) in the same run on the same machine.", "",
-             "| model | CPU s to PTX | peer | ratio | CPU s to cubins | launches | peer | arena, MB | spilled bytes | CPU s of a run, emulated |",
-             "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"]
+    lines = ["# Benchmarks", "",
+             "Written by `.venv/bin/python test/bench/bench.py [--made DIR]` and by nothing else. Weft and its peer (iree-compile 3.13 for CUDA sm_80)",
+             "ran one after the other on the same machine; seconds are CPU seconds. Launches are of one inference at the first shape of each model,",
+             "counted by the emulator's driver; the peer's are the dispatches of its program. Nothing here was measured on a GPU.", "",
+             "| model | s to PTX | peer | ratio | s to cubins | launches | peer | arena, MB | arena / live | spilled bytes | s of a run, emulated |",
+             "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"]
     for row in rows:
         arena = row.get("arena_bytes")
         lines.append("| " + " | ".join([
             row["model"], cell(row, "ptx_s", "{:.1f}"), cell(row, "peer_s", "{:.1f}"), ratio(row, "ptx_s", "peer_s"), cell(row, "cubin_s", "{:.1f}"),
             cell(row, "launches"), cell(row, "peer_dispatches"), f"{arena / 1e6:.1f}" if isinstance(arena, (int, float)) else "-",
-            cell(row, "spills"), cell(row, "run_s", "{:.1f}")]) + " |")
+            ratio(row, "arena_bytes", "live_bytes"), cell(row, "spills"), cell(row, "run_s", "{:.1f}")]) + " |")
     if gflops:
         lines += ["", f"Emulator: {gflops:.1f} GFLOP/s per core on a {MATMUL}³ f32 matmul."]
     problems = [f"- {row['model']}: {row[key]}" for row in rows for key in ("problem", "peer_problem") if key in row]
@@ -151,10 +158,10 @@ def table(rows, gflops):
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build" / "bin")
-    parser.add_argument("--made", type=pathlib.Path, help="a folder of models as test/models/models.py --made reads it")
+    parser.add_argument("--made", type=pathlib.Path, help="measure these too: a folder of models as test/models/models.py --made reads it")
     parser.add_argument("--filter", default="")
     parser.add_argument("--without-peer", action="store_true")
-    parser.add_argument("--output", type=pathlib.Path, default=ROOT / "docs" / "generated" / "bench.md")
+    parser.add_argument("--output", type=pathlib.Path, default=ROOT / "docs" / "benchmarks.md")
     options = parser.parse_args()
     options.bin = options.bin.resolve()
     return options

@@ -50,7 +50,7 @@ def sound(rng, chunks):
 # name: the input sets, made from a generator; every set runs on the one artifact
 SETS = {
     "ppocrv4_det": lambda r: [{"x": text(96, 160)}, {"x": text(64, 64, 2)}],
-    "ppocrv4_rec": lambda r: [{"x": picture(r, 1, 3, 48, 160)}, {"x": picture(r, 2, 3, 48, 100)}],
+    "ppocrv4_rec": lambda r: [{"x": picture(r, 1, 3, 48, 96)}, {"x": picture(r, 2, 3, 48, 64)}],
     "ppocrv2_cls": lambda r: [{"x": picture(r, 1, 3, 48, 192)}, {"x": picture(r, 2, 3, 48, 96)}],
     "magika_v3_3": lambda r: [{"bytes": r.integers(0, 257, (n, 2048)).astype(np.int32)} for n in (1, 3)],
     "silero_vad_16k_sequence": lambda r: [{"input": sound(r, n), "h": np.zeros((1, 1, 128), np.float32), "c": np.zeros((1, 1, 128), np.float32)}
