@@ -66,6 +66,7 @@ bool Decoder::kernel(const Function &f, KernelInfo &info) {
   info.maxThreads = uint32_t(threads);
   if (!layoutShared(f) || !function(f, params, {}))
     return false;
+  findStraight();
   info.staticSharedBytes = program.staticShared;
   info.localBytes = program.localBytes = uint32_t(alignUp(program.localBytes, 16));
   info.numRegs = std::min<uint32_t>(255, program.registerBytes / 128 + 8);
@@ -184,6 +185,22 @@ bool Decoder::function(const Function &f, std::vector<uint32_t> params, std::vec
   frame = outer;
   stack.pop_back();
   return !failed;
+}
+
+void Decoder::findStraight() {
+  uint32_t size = uint32_t(program.code.size()), all = allLanes();
+  program.straight.assign(size + 1, {});
+  for (uint32_t pc = 0; pc < size; ++pc)
+    program.straight[pc + 1].before = program.straight[pc].before + !program.code[pc].micro;
+  for (uint32_t pc = size; pc-- > 0;) {
+    const Inst &i = program.code[pc];
+    if (i.kind != Kind::Simple || i.pred != all || i.predXor)
+      continue;
+    const Straight &next = program.straight[pc + 1];
+    bool joins = next.steps && next.steps < 0xffff && (!i.fp || !next.fp || i.fp == next.fp);
+    program.straight[pc].steps = joins ? uint16_t(next.steps + 1) : 1;
+    program.straight[pc].fp = i.fp ? i.fp : joins ? next.fp : 0;
+  }
 }
 
 Inst &Decoder::emit(Handler fn, Kind kind) {

@@ -64,6 +64,7 @@ private:
   uint32_t constant(uint64_t value, unsigned bits);
   uint32_t constantAddress(uint32_t global, int64_t addend, unsigned width);
   uint32_t constantMask(uint32_t mask);
+  void findStraight();
   uint32_t allLanes() { return constantMask(0xffffffffu); }
   uint32_t special(std::string_view name, char part, unsigned &bits);
   uint32_t regOffset(uint32_t reg);

@@ -221,6 +221,37 @@ template <class T> inline T readAs(const uint8_t *p) {
   return v;
 }
 
+/// Four words from each of 32 places, `at(lane)`, into four registers: 16 bytes at once, then 4x4 blocks transposed.
+template <class At> inline void loadQuads(u32 *const *d, At at) {
+  using Quad = u32 __attribute__((vector_size(16), aligned(4)));
+  using Octo = u32 __attribute__((vector_size(32)));
+  using Wide = u32 __attribute__((vector_size(64)));
+  for (int base = 0; base < 32; base += 16) {
+    Wide r[4]; // words of lanes base + k, + 4 + k, + 8 + k, + 12 + k
+    for (int k = 0; k < 4; ++k) {
+      Quad q[4];
+      for (int j = 0; j < 4; ++j)
+        std::memcpy(&q[j], at(base + 4 * j + k), 16);
+      Octo low = __builtin_shufflevector(q[0], q[1], 0, 1, 2, 3, 4, 5, 6, 7);
+      Octo high = __builtin_shufflevector(q[2], q[3], 0, 1, 2, 3, 4, 5, 6, 7);
+      r[k] = __builtin_shufflevector(low, high, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+    }
+#define WEFT_UNPACK_WORDS(A, B, N)                                                                                      \
+  __builtin_shufflevector(A, B, N, N + 16, N + 1, N + 17, N + 4, N + 20, N + 5, N + 21, N + 8, N + 24, N + 9, N + 25, N + 12, \
+                          N + 28, N + 13, N + 29)
+#define WEFT_UNPACK_PAIRS(A, B, N)                                                                                      \
+  __builtin_shufflevector(A, B, N, N + 1, N + 16, N + 17, N + 4, N + 5, N + 20, N + 21, N + 8, N + 9, N + 24, N + 25, N + 12, \
+                          N + 13, N + 28, N + 29)
+    Wide a = WEFT_UNPACK_WORDS(r[0], r[1], 0), b = WEFT_UNPACK_WORDS(r[2], r[3], 0);
+    Wide c = WEFT_UNPACK_WORDS(r[0], r[1], 2), e = WEFT_UNPACK_WORDS(r[2], r[3], 2);
+    Wide out[4] = {WEFT_UNPACK_PAIRS(a, b, 0), WEFT_UNPACK_PAIRS(a, b, 2), WEFT_UNPACK_PAIRS(c, e, 0), WEFT_UNPACK_PAIRS(c, e, 2)};
+#undef WEFT_UNPACK_WORDS
+#undef WEFT_UNPACK_PAIRS
+    for (int v = 0; v < 4; ++v)
+      std::memcpy(d[v] + base, &out[v], 64);
+  }
+}
+
 template <class M, class R, int V> inline void loadV(Warp &w, const Inst &i, u32 mask) {
   Where at;
   Shape shape = resolve(w, i, mask, sizeof(M) * V, false, false, at);
@@ -241,6 +272,16 @@ template <class M, class R, int V> inline void loadV(Warp &w, const Inst &i, u32
       else
         for (int l = 0; l < 32; ++l)
           out[l] = (mask >> l) & 1 ? value : out[l];
+    }
+  } else if (V == 4 && sizeof(M) == 4 && sizeof(R) == 4 && mask == 0xffffffffu && shape != Shape::Scattered) {
+    if constexpr (V == 4 && sizeof(M) == 4 && sizeof(R) == 4) {
+      u32 *words[4];
+      for (int v = 0; v < 4; ++v)
+        words[v] = reinterpret_cast<u32 *>(d[v]);
+      if (shape == Shape::Contiguous)
+        loadQuads(words, [&](int l) { return at.p + l * 16; });
+      else
+        loadQuads(words, [&](int l) { return at.p + at.offset[l]; });
     }
   } else if (shape == Shape::Contiguous) {
     const M *p = reinterpret_cast<const M *>(at.p);

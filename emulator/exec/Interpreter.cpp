@@ -73,6 +73,7 @@ void takeWaiting(Warp &w, uint32_t pc, uint32_t &active) {
 template <bool Counting> Outcome run(Warp &w, uint64_t budget) {
   Worker &worker = *w.worker;
   const Inst *code = worker.program->code.data();
+  const Straight *straight = worker.program->straight.data();
   uint32_t pc = w.pc, active = w.active;
   uint64_t steps = 0, instructions = 0;
   bool rotated = w.rotated; // this turn belongs to a group that is not the lowest
@@ -109,6 +110,18 @@ template <bool Counting> Outcome run(Warp &w, uint64_t budget) {
         w.rotated = !rotated;
       }
       return leave(Outcome::Yielded);
+    }
+    if (!Counting && straight[pc].steps) {
+      const Straight &s = straight[pc];
+      uint64_t n = std::min<uint64_t>({s.steps, limit - pc, budget - steps});
+      if (s.fp && s.fp != worker.fp)
+        setMode(worker, s.fp);
+      for (const Inst *i = code + pc, *end = i + n; i != end; ++i)
+        i->fn(w, *i, active);
+      steps += n;
+      instructions += straight[pc + n].before - s.before;
+      pc += uint32_t(n);
+      continue;
     }
     const Inst &i = code[pc];
     ++steps;

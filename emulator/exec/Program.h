@@ -82,8 +82,16 @@ struct SpecialSlot {
   bool wide; // 64 bits
 };
 
+/// What follows from a pc on that the main loop may run without looking at each step.
+struct Straight {
+  uint32_t before = 0; // instructions, micro steps not counted, that stand before it in the code
+  uint16_t steps = 0;  // Kind::Simple without a guard, all of one floating-point mode
+  uint8_t fp = 0;      // that mode
+};
+
 struct Program {
   std::vector<Inst> code;
+  std::vector<Straight> straight;  // one for each of `code`, and one more
   std::vector<uint32_t> lists;     // operand lists of vectors, mma fragments, branch tables
   std::vector<uint8_t> consts;     // pool, before relocation
   std::vector<ConstReloc> relocs;

@@ -198,6 +198,52 @@ TEST(Machine, Counters) {
   EXPECT_EQ(r.counters.sharedBytes, 128u);
 }
 
+TEST(Machine, VectorLoadsOfEveryAddressPattern) {
+  Device d;
+  uint64_t out = d.reserve(128);
+  std::string fill = ".shared .align 16 .b8 s[512]; mov.u32 %r5, s; shl.b32 %r6, %r0, 4; add.u32 %r5, %r5, %r6; mul.lo.u32 %r1, %r0, 4; add.u32 %r2, %r1, 1;\n"
+                     "add.u32 %r3, %r1, 2; add.u32 %r4, %r1, 3; st.shared.v4.u32 [%r5], {%r1, %r2, %r3, %r4}; bar.sync 0; mov.u32 %r10, 9;\n";
+  auto test = [&](const std::string &index, const std::string &guard, auto &&expected) { // index: %r7, of the 16 bytes that a lane reads
+    LaunchResult r = run(fill + index + " shl.b32 %r7, %r7, 4; mov.u32 %r5, s; add.u32 %r5, %r5, %r7; setp.ne.u32 %p1, %r0, 6; setp.eq.u32 %p2, %r0, %r0;\n" + guard +
+                         " ld.shared.v4.u32 {%r5, %r6, %r7, %r8}, [%r5]; " + guard + " mad.lo.u32 %r10, %r5, 1000, %r6; " + guard +
+                         " mad.lo.u32 %r10, %r7, 1000000, %r10; " + guard + " add.u32 %r10, %r10, %r8; " + kStore, d, out);
+    ASSERT_EQ(r.trap, Trap::None) << r.message;
+    auto v = d.get<uint32_t>(out, 32);
+    for (unsigned i = 0; i < 32; ++i) {
+      uint32_t word = 4 * expected(i);
+      EXPECT_EQ(v[i], guard == "@%p1" && i == 6 ? 9u : (word + 2) * 1000000 + word * 1000 + word + 1 + word + 3) << index << " " << i;
+    }
+  };
+  for (const char *guard : {"", "@%p1", "@%p2"}) {
+    test("mov.u32 %r7, %r0;", guard, [](unsigned i) { return i; });
+    test("mov.u32 %r7, 5;", guard, [](unsigned) { return 5u; });
+    test("shr.u32 %r7, %r0, 3;", guard, [](unsigned i) { return i / 8; });
+    test("mul.lo.u32 %r7, %r0, 7; and.b32 %r7, %r7, 31;", guard, [](unsigned i) { return i * 7 % 32; });
+  }
+}
+
+TEST(Machine, CountersSeeTheSameInstructionsAsThePlainRun) {
+  Device d;
+  uint64_t out = d.reserve(128);
+  // Straight stretches, entered in the middle by lanes that jump, with and without floating-point modes.
+  std::string body = "mov.u32 %r10, 0; cvt.rn.f32.u32 %f0, %r0; setp.lt.u32 %p1, %r0, 9; @%p1 bra M; add.rz.f32 %f0, %f0, 0f33800000; add.u32 %r10, %r10, 1;\n"
+                     "M: add.rp.f32 %f1, %f0, 0f33800000; add.rm.f32 %f2, %f0, 0f33800000; sub.f32 %f3, %f1, %f2; setp.gt.f32 %p2, %f3, 0f00000000;\n"
+                     "@%p2 add.u32 %r10, %r10, 10; " + std::string(kStore);
+  LaunchResult plain = run(body, d, out);
+  auto v = d.get<uint32_t>(out, 32);
+  for (unsigned i = 0; i < 32; ++i)
+    EXPECT_EQ(v[i], (i < 9 ? 0u : 1u) + (i > 0 ? 10u : 0u)) << i;
+  LaunchOptions o;
+  o.counters = true;
+  LaunchResult counted = run(body, d, out, 32, o);
+  EXPECT_EQ(d.get<uint32_t>(out, 32), v);
+  EXPECT_EQ(plain.counters.instructions, counted.counters.instructions);
+  uint64_t sum = 0;
+  for (auto &[op, count] : counted.counters.mix)
+    sum += count;
+  EXPECT_EQ(sum, plain.counters.instructions);
+}
+
 TEST(Machine, OrdersAgree) {
   std::string ptx = kernel("mov.u32 %r1, %ctaid.x; mad.lo.u32 %r0, %r1, 32, %r0; mul.lo.u32 %r10, %r0, 3; " + std::string(kStore));
   for (BlockOrder order : {BlockOrder::Forward, BlockOrder::Reverse, BlockOrder::Random})
