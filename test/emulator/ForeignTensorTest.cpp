@@ -72,7 +72,7 @@ TEST(ForeignTensor, NvccPipelinedCopyAndLdmatrix) {
     Device device(true);
     LaunchOptions o;
     o.check = true, o.eager = eager;
-    int n = 1024; // whole strides: the kernel has a divergent barrier otherwise, and --check says so
+    int n = eager ? 1024 : 1000; // 1000: lanes exit while others of their warp have a stride and a barrier to go
     auto in = rng.quarters(n * 4);
     uint64_t pi = device.put(in), po = device.reserve(n * 16);
     expectOk(runKernel(foreign("nvcc/cpasync_sm80.ptx"), "copy_pipe", 80, {2}, {128}, 0, Params().add(pi).add(po).add(n), device, o));
