@@ -193,13 +193,11 @@ Elements BroadcastOp::emitElements(ElementEmitter &emitter, unsigned, const Elem
     }
     return emitter.operand(0, ElementEmitter::at(operand), n);
   };
-  int64_t last = to.size() - 1;
-  bool mapsLast = !map.empty() && map.back() == last;
   if (count == 1)
     return read(index, 1);
-  if (!mapsLast || isConstant(from.back(), 1))
+  if (classes.back() == BroadcastDim::repeated)
     return Elements(count, read(index, 1)[0]);
-  if (from.back() == to.back())
+  if (classes.back() == BroadcastDim::same)
     return read(index, count);
   return forEach(emitter, index, count, [&](const ElementIndex &at) { return read(at, 1)[0]; });
 }

@@ -134,6 +134,7 @@ MOVES = [
     Row("GatherND", [((3, 5),)], ("f32",), consts=(np.array([[0, 4], [2, 1]], np.int64),)),
     Row("ScatterND", [((5, 3),)], ("f32",), consts=(np.array([[1], [4]], np.int64), np.ones((2, 3), np.float32))),
     Row("Expand", [((3, 1),), ((1, 5),)], NUMBERS + ("b1",), consts=(I64(2, 3, 5),)), Row("Tile", [((3, 5),)], ("f32", "i64"), consts=(I64(2, 3),)),
+    Row("Expand", [((4, 1),), ((1, 8, 4, 1),)], NUMBERS, consts=(I64(3, 1, 4, 1),), label="last-of-one"), Row("Tile", [((4, 5, 2, 1),)], FLOATS, consts=(I64(1, 2, 2, 1),), label="rank-4"),
     Row("Squeeze", [((3, 1, 5),)], NUMBERS, consts=(I64(1),)), Row("Unsqueeze", [((3, 5),), ((0, 2),)], NUMBERS, consts=(I64(0, -1),)), Row("Flatten", [((3, 4, 5),)], ("f32",), attrs={"axis": 2}),
     Row("Trilu", [((31, 33),), ((2, 5, 5),)], ("f32", "i64"), attrs={"upper": 0}), Row("DepthToSpace", [((1, 8, 3, 5),)], ("f32",), attrs={"blocksize": 2}), Row("SpaceToDepth", [((1, 2, 6, 4),)], ("f32",), attrs={"blocksize": 2}),
     Row("Shape", [((3, 0, 5),), ((31,),)], ("f32",)), Row("Size", [((3, 0, 5),), ((31,),)], ("f32",)),

@@ -60,7 +60,8 @@ static int64_t chooseWidth(KernelEmitter &e, Operation *root) {
     if (int64_t(run) == type.getRank())
       continue;
     AffineExpr extent = e.symbols.constant(1);
-    for (AffineExpr dim : ArrayRef(getDims(type)).take_back(run))
+    Dims dims = getDims(type);
+    for (AffineExpr dim : ArrayRef(dims).take_back(run))
       extent = e.symbols.mul(extent, dim);
     while (width > 1 && !e.requireMultiple(extent, width))
       width /= 2;
