@@ -246,45 +246,52 @@ LogicalResult emitDepthwise(KernelEmitter &e, Operation *op, const Convolution &
     out.multi = at;
     out.hasMulti = true;
     Value channel = kit.div(at[1], kit.e.host(conv.outputsPerGroup()));
-    Value sum = kit.scalar(accumulator, 0);
-    SmallVector<SmallVector<Tap>> taps(conv.spatial());
-    int64_t count = 1;
-    for (unsigned d = 0; d < conv.spatial(); ++d) {
-      Value start = startOf(kit, conv, d, at[d + 2]);
-      for (int64_t k = 0; k < *getConstant(conv.kernel()[d]); ++k)
-        taps[d].push_back(tapOf(kit, conv, d, start, kit.index(k)));
-      count *= taps[d].size();
-    }
-    for (int64_t n = 0; n < count; ++n) {
-      SmallVector<Value, 4> xAt{at[0], channel}, wAt{at[1], kit.index(0)};
-      xAt.resize(conv.xDims.size());
-      wAt.resize(conv.xDims.size());
-      Value isInside;
-      for (int64_t d = conv.spatial() - 1, rest = n; d >= 0; --d) {
-        int64_t k = rest % taps[d].size();
-        rest /= taps[d].size();
-        xAt[d + 2] = taps[d][k].position;
-        wAt[d + 2] = kit.index(k);
-        isInside = kit.both(isInside, taps[d][k].isInside);
+    auto add = [&]() -> Values {
+      Value sum = kit.scalar(accumulator, 0);
+      SmallVector<SmallVector<Tap>> taps(conv.spatial());
+      int64_t count = 1;
+      for (unsigned d = 0; d < conv.spatial(); ++d) {
+        Value start = startOf(kit, conv, d, at[d + 2]);
+        for (int64_t k = 0; k < *getConstant(conv.kernel()[d]); ++k)
+          taps[d].push_back(tapOf(kit, conv, d, start, kit.index(k)));
+        count *= taps[d].size();
       }
-      auto read = [&](const View &view, ArrayRef<Value> at) {
-        return scalar::cast(kit.b, kit.loc(), view.read(kit, at)[0], conv.element(), accumulator);
-      };
-      Value term = kit.select(isInside, read(x, xAt), kit.scalar(accumulator, 0));
-      sum = scalar::multiplyAdd(kit.b, kit.loc(), term, read(w, wAt), sum);
-    }
+      for (int64_t n = 0; n < count; ++n) {
+        SmallVector<Value, 4> xAt{at[0], channel}, wAt{at[1], kit.index(0)};
+        xAt.resize(conv.xDims.size());
+        wAt.resize(conv.xDims.size());
+        Value isInside;
+        for (int64_t d = conv.spatial() - 1, rest = n; d >= 0; --d) {
+          int64_t k = rest % taps[d].size();
+          rest /= taps[d].size();
+          xAt[d + 2] = taps[d][k].position;
+          wAt[d + 2] = kit.index(k);
+          isInside = kit.both(isInside, taps[d][k].isInside);
+        }
+        auto read = [&](const View &view, ArrayRef<Value> at) {
+          return scalar::cast(kit.b, kit.loc(), view.read(kit, at)[0], conv.element(), accumulator);
+        };
+        Value term = kit.select(isInside, read(x, xAt), kit.scalar(accumulator, 0));
+        sum = scalar::multiplyAdd(kit.b, kit.loc(), term, read(w, wAt), sum);
+      }
+      return {sum};
+    };
+    // Where an input dimension is 0 there is nothing to add up, and no position to clamp to.
+    Value isNotEmpty;
+    for (AffineExpr dim : ArrayRef(conv.xDims).drop_front(2))
+      if (e.symbols.lowerBound(dim).value_or(0) < 1)
+        isNotEmpty = kit.both(isNotEmpty, kit.lt(kit.index(0), kit.e.host(dim)));
+    auto nothing = [&]() -> Values { return {kit.scalar(accumulator, 0)}; };
+    Value sum = isNotEmpty ? kit.ifElse(isNotEmpty, {accumulator}, add, nothing)[0] : add()[0];
     results.store(0, out, scalar::cast(kit.b, kit.loc(), sum, accumulator, result));
   });
   return success();
 }
 
-/// One input channel per group and few kernel positions. An input that may be empty takes the general form.
-bool isDepthwise(const Convolution &conv, const Symbols &symbols) {
+/// One input channel per group and few kernel positions.
+bool isDepthwise(const Convolution &conv) {
   if (conv.isTransposed || !isConstant(conv.channelsPerGroup(), 1))
     return false;
-  for (AffineExpr dim : ArrayRef(conv.xDims).drop_front(2))
-    if (symbols.lowerBound(dim).value_or(0) < 1)
-      return false;
   auto taps = getConstant(product(conv.kernel(), conv.x.getContext()));
   return taps && *taps > 0 && *taps <= 64;
 }
@@ -292,7 +299,7 @@ bool isDepthwise(const Convolution &conv, const Symbols &symbols) {
 template <typename Op> LogicalResult emit(KernelContext &context, bool isTransposed) {
   Convolution conv(cast<Op>(context.root), isTransposed);
   return context.emit([&](KernelEmitter &e) {
-    return isDepthwise(conv, e.symbols) ? emitDepthwise(e, context.root, conv) : emitImplicitGemm(e, context.root, conv);
+    return isDepthwise(conv) ? emitDepthwise(e, context.root, conv) : emitImplicitGemm(e, context.root, conv);
   });
 }
 
