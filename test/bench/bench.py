@@ -84,13 +84,15 @@ def peer_venv(options):
 def peer_row(model, venv, folder):
     """What iree-compile does with a model; empty where it cannot compile it."""
     flags = ["--iree-hal-target-device=cuda", "--iree-cuda-target=sm_80"]
+    row = {}
     try:
         must(cpu_seconds([venv / "iree-import-onnx", model, "--opset-version", "17", "-o", folder / "m.mlir"]))
-        seconds = must(cpu_seconds([venv / "iree-compile", folder / "m.mlir", *flags, "-o", folder / "m.vmfb"]))
         must(cpu_seconds([venv / "iree-compile", folder / "m.mlir", *flags, "--compile-to=stream", "-o", folder / "s.mlir"]))
-        return {"peer_s": seconds, "peer_dispatches": (folder / "s.mlir").read_text().count("stream.cmd.dispatch")}
+        row["peer_dispatches"] = (folder / "s.mlir").read_text().count("stream.cmd.dispatch")
+        row["peer_s"] = must(cpu_seconds([venv / "iree-compile", folder / "m.mlir", *flags, "-o", folder / "m.vmfb"]))
     except RuntimeError as error:
-        return {"peer_problem": str(error)}
+        row["peer_problem"] = f"iree-compile: {str(error).removeprefix(str(folder)).lstrip('/')}"
+    return row
 
 
 def emulator_gflops(options, folder):
