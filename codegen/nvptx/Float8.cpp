@@ -1,7 +1,7 @@
-// Conversions of 8-bit floats in integer arithmetic: sm_80 has no instructions for them, and newer ones know two formats only.
+// Conversions of 8- and 4-bit floats in integer arithmetic: sm_80 has no instructions for them, and newer ones know few formats.
 //
-// Guarantees: to 8 bits rounds half to even, with subnormals; a value out of range becomes infinity where the format has one, else NaN
-// (ONNX Cast without `saturate`; the clamp of `saturate` is the element rule's). From 8 bits is exact.
+// Guarantees: to the format rounds half to even, with subnormals; a value out of range becomes infinity where the format has one,
+// else NaN (ONNX Cast without `saturate`; the clamp of `saturate` is the element rule's), else the largest number. From it is exact.
 #include "codegen/nvptx/Patterns.h"
 #include "mlir/Conversion/LLVMCommon/Pattern.h"
 
@@ -15,6 +15,9 @@ struct Format {
   int mantissa = 0, bias = 0;
   uint32_t nan = 0, overflow = 0, highest = 0; // encodings without sign: NaN, out of range, largest finite
   bool isUnsignedZero = false;                 // FNUZ: 0x80 is the only NaN, and there is no -0
+  unsigned bits = 8;
+  uint32_t signBit() const { return 1u << (bits - 1); }
+  bool hasNan() const { return nan != 0; }
 };
 
 std::optional<Format> formatOf(Type type) {
@@ -26,6 +29,8 @@ std::optional<Format> formatOf(Type type) {
     return Format{3, 8, 0x80, 0x80, 0x7F, true};
   if (isa<Float8E5M2FNUZType>(type))
     return Format{2, 16, 0x80, 0x80, 0x7F, true};
+  if (isa<Float4E2M1FNType>(type)) // neither NaN, which becomes -0, nor infinity
+    return Format{1, 1, 0, 0x7, 0x7, false, 4};
   return std::nullopt;
 }
 
@@ -50,7 +55,7 @@ struct Bits {
 
 Value toFloat32(Bits b, Value x, Format f) {
   Value bits = arith::ExtUIOp::create(b.b, b.loc, b.b.getI32Type(), x);
-  Value magnitude = b.both(bits, 0x7F), sign = b.left(b.both(bits, 0x80), 24);
+  Value magnitude = b.both(bits, f.signBit() - 1), sign = b.left(b.both(bits, f.signBit()), 32 - f.bits);
   // Normal: move the exponent to f32's bias. Subnormal: the mantissa counts units of 2^(1 - bias - mantissa).
   Value normal = b.add(b.left(magnitude, 23 - f.mantissa), b.i32(uint32_t(127 - f.bias) << 23));
   Value count = arith::UIToFPOp::create(b.b, b.loc, b.b.getF32Type(), magnitude);
@@ -60,6 +65,8 @@ Value toFloat32(Bits b, Value x, Format f) {
   Value nan = b.i32(0x7FC00000);
   if (f.isUnsignedZero)
     return b.asFloat(b.select(b.equal(bits, 0x80), nan, b.either(result, sign)));
+  if (!f.hasNan())
+    return b.asFloat(b.either(result, sign));
   if (f.overflow != f.nan) { // the format has infinities
     result = b.select(b.less(b.i32(f.highest), magnitude), nan, result);
     result = b.select(b.equal(magnitude, f.overflow), b.i32(0x7F800000), result);
@@ -70,7 +77,7 @@ Value toFloat32(Bits b, Value x, Format f) {
 }
 
 Value fromFloat32(Bits b, Value x, Format f) {
-  Value bits = b.asInt(x), magnitude = b.both(bits, 0x7FFFFFFF), sign = b.both(b.right(bits, 24), 0x80);
+  Value bits = b.asInt(x), magnitude = b.both(bits, 0x7FFFFFFF), sign = b.both(b.right(bits, 32 - f.bits), f.signBit());
   unsigned dropped = 23 - f.mantissa;
   // Normal: add half a unit, less one where the kept part is even, then cut.
   Value odd = b.both(b.right(magnitude, dropped), 1);
@@ -88,8 +95,9 @@ Value fromFloat32(Bits b, Value x, Format f) {
     signedResult = b.select(b.equal(result, 0), b.i32(0), signedResult);
   result = b.select(tooLarge, outside, signedResult);
   Value isNan = b.less(b.i32(0x7F800000), magnitude);
-  result = b.select(isNan, f.isUnsignedZero ? b.i32(f.nan) : b.either(b.i32(f.nan), sign), result);
-  return arith::TruncIOp::create(b.b, b.loc, b.b.getI8Type(), result);
+  Value nan = f.isUnsignedZero ? b.i32(f.nan) : f.hasNan() ? b.either(b.i32(f.nan), sign) : b.i32(f.signBit());
+  result = b.select(isNan, nan, result);
+  return arith::TruncIOp::create(b.b, b.loc, b.b.getIntegerType(f.bits), result);
 }
 
 struct ExtendLowering : ConvertOpToLLVMPattern<arith::ExtFOp> {
@@ -97,7 +105,7 @@ struct ExtendLowering : ConvertOpToLLVMPattern<arith::ExtFOp> {
   LogicalResult matchAndRewrite(arith::ExtFOp op, OpAdaptor adaptor, ConversionPatternRewriter &b) const override {
     auto format = formatOf(op.getIn().getType());
     if (!format)
-      return b.notifyMatchFailure(op, "not a scalar of 8 bits");
+      return b.notifyMatchFailure(op, "not a scalar of 8 or 4 bits");
     Value result = toFloat32(Bits{b, op.getLoc()}, adaptor.getIn(), *format);
     if (unsigned width = op.getType().getIntOrFloatBitWidth(); width > 32)
       result = arith::ExtFOp::create(b, op.getLoc(), op.getType(), result);
@@ -113,7 +121,7 @@ struct TruncateLowering : ConvertOpToLLVMPattern<arith::TruncFOp> {
   LogicalResult matchAndRewrite(arith::TruncFOp op, OpAdaptor adaptor, ConversionPatternRewriter &b) const override {
     auto format = formatOf(op.getType());
     if (!format)
-      return b.notifyMatchFailure(op, "not a scalar of 8 bits");
+      return b.notifyMatchFailure(op, "not a scalar of 8 or 4 bits");
     Value x = adaptor.getIn();
     Type f32 = b.getF32Type();
     if (unsigned width = x.getType().getIntOrFloatBitWidth(); width > 32)
@@ -125,15 +133,16 @@ struct TruncateLowering : ConvertOpToLLVMPattern<arith::TruncFOp> {
   }
 };
 
-/// A constant of 8 bits is its encoding.
+/// A constant of 8 or 4 bits is its encoding.
 struct ConstantLowering : ConvertOpToLLVMPattern<arith::ConstantOp> {
   explicit ConstantLowering(const LLVMTypeConverter &converter) : ConvertOpToLLVMPattern(converter, /*benefit=*/10) {}
   LogicalResult matchAndRewrite(arith::ConstantOp op, OpAdaptor, ConversionPatternRewriter &b) const override {
     auto value = dyn_cast<FloatAttr>(op.getValue());
     if (!value || value.getType().getIntOrFloatBitWidth() > 8)
-      return b.notifyMatchFailure(op, "not a float of 8 bits");
-    APInt bits = value.getValue().bitcastToAPInt().zext(8);
-    b.replaceOpWithNewOp<LLVM::ConstantOp>(op, b.getI8Type(), b.getIntegerAttr(b.getI8Type(), bits));
+      return b.notifyMatchFailure(op, "not a float of 8 or 4 bits");
+    APInt bits = value.getValue().bitcastToAPInt();
+    Type type = b.getIntegerType(bits.getBitWidth());
+    b.replaceOpWithNewOp<LLVM::ConstantOp>(op, type, b.getIntegerAttr(type, bits));
     return success();
   }
 };
