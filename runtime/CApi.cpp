@@ -215,6 +215,8 @@ weft_status *weft_session_run(weft_session *session, const weft_host_tensor *inp
   std::map<std::string, Array> arrays;
   for (size_t i = 0; i < input_count; ++i) {
     const plan::InputOutput &end = *plan.inputs()->Get(uint32_t(i));
+    if (!inputs[i].data && !inputs[i].bytes && !inputs[i].shape.rank && end.default_constant() >= 0)
+      continue;
     if (inputs[i].bytes && !inputs[i].data)
       return usage("the data of input " + std::to_string(i) + " is null");
     auto *data = static_cast<const uint8_t *>(inputs[i].data);

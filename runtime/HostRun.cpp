@@ -6,6 +6,21 @@
 
 namespace weft {
 
+/// The value of an input that a run leaves out: its default, where it has one.
+Status Session::Impl::defaultOf(const plan::InputOutput &input, const Array *&array) {
+  if (input.default_constant() < 0)
+    return Status::invalid("input '" + input.name()->str() + "' is missing");
+  std::span<const uint8_t> bytes;
+  WEFT_TRY(model.readConstant(uint32_t(input.default_constant()), bytes));
+  Array &value = defaults[input.name()->str()];
+  value.type = input.type();
+  if (input.default_dims())
+    value.shape.assign(input.default_dims()->begin(), input.default_dims()->end());
+  value.bytes.assign(bytes.begin(), bytes.end());
+  array = &value;
+  return Status::success();
+}
+
 Status Session::Impl::orderInputs(const std::map<std::string, Array> &inputs, std::vector<const Array *> &ordered) {
   std::string names;
   for (const plan::InputOutput *input : *plan.inputs())
@@ -18,9 +33,10 @@ Status Session::Impl::orderInputs(const std::map<std::string, Array> &inputs, st
   for (const plan::InputOutput *input : *plan.inputs()) {
     std::string name = input->name()->str();
     auto it = inputs.find(name);
-    if (it == inputs.end())
-      return Status::invalid("input '" + name + "' is missing");
-    const Array &array = it->second;
+    const Array *given = it == inputs.end() ? nullptr : &it->second;
+    if (!given)
+      WEFT_TRY(defaultOf(*input, given));
+    const Array &array = *given;
     if (array.type != input->type())
       return Status::invalid("input '" + name + "': expected tensor(" + ortTypeName(input->type()) + "), found tensor(" + ortTypeName(array.type) + ")");
     if (input->type() == plan::ElementType::string)

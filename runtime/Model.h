@@ -18,6 +18,11 @@ public:
   Model(const Model &) = delete;
 
   const plan::Plan &plan() const { return artifact.plan(); }
+  /// The bytes of a constant in the artifact, checked against their hash.
+  Status readConstant(uint32_t number, std::span<const uint8_t> &bytes) const {
+    bytes = artifact.constant(number);
+    return artifact.verify(bytes);
+  }
   Device &device() const { return dev; }
   CUdeviceptr constant(uint32_t number) const { return constantsBase + plan().constants()->Get(number)->offset(); }
   CUfunction function(uint32_t kernel, uint32_t variant) const { return functions[kernel][variant]; }

@@ -35,6 +35,7 @@ struct Session::Impl {
   Status readEvents(std::vector<ProfileEvent> &out);
   Status outputShape(uint32_t number, std::vector<int64_t> &shape, uint64_t &bytes);
 
+  Status defaultOf(const plan::InputOutput &input, const Array *&array);
   Status orderInputs(const std::map<std::string, Array> &inputs, std::vector<const Array *> &ordered);
   Status upload(const std::vector<const Array *> &inputs, std::vector<DeviceArray> &arrays);
   Status download(std::vector<std::pair<std::string, Array>> &outputs);
@@ -60,6 +61,7 @@ struct Session::Impl {
   std::vector<CUdeviceptr> ownInputs;            // --check: one block each
   bool profiling = false;
   std::vector<Event> events;
+  std::map<std::string, Array> defaults; // of inputs that runs left out
 };
 
 /// Number of elements; an error where it overflows or a dimension is negative.

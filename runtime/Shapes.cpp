@@ -74,6 +74,8 @@ Status describeShapes(const plan::Plan &plan, const std::map<std::string, std::v
     std::vector<int64_t> shape;
     if (auto it = shapes.find(input->name()->str()); it != shapes.end()) {
       shape = it->second;
+    } else if (input->default_constant() >= 0 && input->default_dims()) {
+      shape.assign(input->default_dims()->begin(), input->default_dims()->end());
     } else {
       // Inputs of constant shape need not be named.
       Exprs none(plan);

@@ -96,7 +96,8 @@ typedef struct weft_host_tensor {
   uint64_t bytes;
   weft_shape shape;
 } weft_host_tensor;
-/* Runs over host memory, one entry per input in the model's order, and waits. Types are the model's. */
+/* Runs over host memory, one entry per input in the model's order, and waits. Types are the model's. An entry of zeros takes the
+   input's default value, where the model has one. */
 WEFT_API weft_status *weft_session_run(weft_session *session, const weft_host_tensor *inputs, size_t input_count);
 /* An output of the last weft_session_run, valid until the session's next call. */
 WEFT_API weft_status *weft_session_result(const weft_session *session, size_t number, weft_host_tensor *tensor);

@@ -146,6 +146,10 @@ void Serializer::addInputs() {
     unsigned i = argument.getArgNumber();
     auto input = describe(cast<RankedTensorType>(argument.getType()), main.getArgAttrDict(i), "input_" + std::to_string(i));
     input->tensor = addTensor(argument, plan::Storage::input, i, input->name);
+    if (auto value = main.getArgAttrOfType<ElementsAttr>(i, "weft.default")) {
+      input->default_constant = int32_t(constants.add(value, input->name));
+      input->default_dims.assign(value.getShapedType().getShape().begin(), value.getShapedType().getShape().end());
+    }
     made.inputs.push_back(std::move(input));
   }
 }

@@ -332,6 +332,10 @@ LogicalResult Importer::makeResults(func::FuncOp func) {
   func.setType(FunctionType::get(context, block.getArgumentTypes(), ValueRange(values).getTypes()));
   for (auto [i, input] : llvm::enumerate(model.graph.inputs))
     func.setArgAttrs(i, interfaceAttrs(input, GraphBuilder::rankOf(block.getArgument(i)), context));
+  for (auto [i, input] : llvm::enumerate(model.graph.inputs))
+    for (const Tensor &tensor : model.graph.initializers)
+      if (tensor.name == input.name)
+        func.setArgAttr(i, "weft.default", constantAttr(tensor));
   for (auto [i, output] : llvm::enumerate(model.graph.outputs))
     func.setResultAttrs(i, interfaceAttrs(output, GraphBuilder::rankOf(values[i]), context));
   return success();
@@ -361,7 +365,8 @@ LogicalResult Importer::run() {
   if (failed(makeArguments(func)))
     return failure();
   for (const Tensor &tensor : model.graph.initializers)
-    main.values[tensor.name] = constantSlot(tensor);
+    if (!model.graph.defaults.count(tensor.name))
+      main.values[tensor.name] = constantSlot(tensor);
   if (failed(importNodes(model.graph.nodes)) || state.failed || failed(makeResults(func)))
     return failure();
   for (Operation *op : discarded)

@@ -77,7 +77,7 @@ std::shared_ptr<Model> loadModel(const std::string &path, Errors &errors) {
     model->path = path;
     model->irVersion = proto->ir_version();
     model->owner = proto;
-    LoadContext context{errors, ExternalFiles(path), proto, {}, false};
+    LoadContext context{errors, ExternalFiles(path), proto, {}, false, proto->ir_version()};
     checkOpsets(*proto, context);
     if (!errors.empty())
       return nullptr;

@@ -135,6 +135,17 @@ static ValueInfo convertValue(const ::onnx::ValueInfoProto &proto, LoadContext &
   return value;
 }
 
+/// Whether a tensor has the declared element type and dimensions.
+static bool fits(const Tensor &tensor, const TypeInfo &type) {
+  if (type.kind != TypeInfo::tensor || type.element != tensor.type || tensor.type == DataType::string || !type.hasShape ||
+      type.dims.size() != tensor.dims.size())
+    return false;
+  for (size_t i = 0; i < tensor.dims.size(); ++i)
+    if (type.dims[i].value != -1 && type.dims[i].value != tensor.dims[i])
+      return false;
+  return true;
+}
+
 static void convertInitializers(const ::onnx::GraphProto &proto, Graph &graph, LoadContext &context) {
   std::set<std::string> seen;
   auto check = [&](const std::string &name) {
@@ -153,24 +164,40 @@ static void convertInitializers(const ::onnx::GraphProto &proto, Graph &graph, L
   }
 }
 
+/// Whether initializers that are also inputs are defaults that a run may override. Below IR version 4 every initializer had to be
+/// listed; some exporters still list all weights. Those are constants, so that they fold.
+static bool areDefaults(const ::onnx::GraphProto &proto, const Graph &graph, const LoadContext &context) {
+  constexpr int64_t most = 1024; // elements of all together
+  std::set<std::string> inputs;
+  for (const auto &input : proto.input())
+    inputs.insert(input.name());
+  int64_t elements = 0;
+  for (const Tensor &tensor : graph.initializers)
+    elements += inputs.count(tensor.name) ? std::min(tensor.elements(), most + 1) : 0;
+  return context.irVersion >= 4 && elements <= most;
+}
+
 Graph convertGraph(const ::onnx::GraphProto &proto, const Names *outer, LoadContext &context) {
   Graph graph;
   graph.name = proto.name();
   Names scope{{}, outer};
   convertInitializers(proto, graph, context);
   std::set<std::string> inputs;
+  bool defaults = !outer && areDefaults(proto, graph, context);
   for (const auto &input : proto.input()) {
     ValueInfo value = convertValue(input, context);
     if (value.name.empty() || !inputs.insert(value.name).second)
       context.error("", "graph " + quote(proto.name()) + ": input " + quote(value.name) +
                             (value.name.empty() ? " has no name" : " is listed twice"));
-    bool isInitializer = false;
+    const Tensor *initializer = nullptr;
     for (const Tensor &tensor : graph.initializers)
-      isInitializer |= tensor.name == value.name;
-    if (isInitializer && outer)
+      if (tensor.name == value.name)
+        initializer = &tensor;
+    if (initializer && outer)
       context.error("", "input " + quote(value.name) + " of subgraph " + quote(proto.name()) + " is also an initializer");
-    // An input with a default value is a constant here: it is no input of the artifact, and giving it is an error.
-    if (!isInitializer || outer)
+    if (initializer && defaults && fits(*initializer, value.type))
+      graph.defaults.insert(value.name);
+    if (!initializer || outer || graph.defaults.count(value.name))
       graph.inputs.push_back(std::move(value));
   }
   for (const ValueInfo &value : graph.inputs)

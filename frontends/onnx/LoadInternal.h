@@ -23,6 +23,7 @@ struct LoadContext {
   std::shared_ptr<const void> owner; // the protobuf
   std::map<std::string, int64_t> opsets;
   bool isLibrary = false; // a body from ONNX's library, which leaves out optional outputs that the node does not want
+  int64_t irVersion = 0;
   void error(const std::string &node, const std::string &message) { errors.push_back({node, message}); }
 };
 

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -96,6 +97,7 @@ struct Graph {
   std::string name;
   std::vector<ValueInfo> inputs, outputs;
   std::vector<Tensor> initializers;
+  std::set<std::string> defaults; // inputs whose value, where none is given, is the initializer of the same name
   std::vector<NodeDef> nodes;
   std::map<std::string, std::string> metadata;
 };

@@ -76,6 +76,9 @@ private:
           constant.offset() % artifact::constantAlignment)
         return bad("constant", i, "lies outside its section");
     }
+    for (uint32_t i = 0; i < plan.inputs()->size(); ++i)
+      if (plan.inputs()->Get(i)->default_constant() >= int64_t(plan.constants()->size()))
+        return bad("input", i, "unknown constant as its default");
     return Status::success();
   }
 

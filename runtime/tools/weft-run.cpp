@@ -148,7 +148,7 @@ Status readInputs(const plan::Plan &plan, const Options &options, std::map<std::
       return {status.code, "input '" + name + "': " + status.message};
   }
   for (const plan::InputOutput *input : *plan.inputs())
-    if (!inputs.contains(input->name()->str()))
+    if (!inputs.contains(input->name()->str()) && input->default_constant() < 0)
       return Status::invalid("input '" + input->name()->str() + "' is missing: expected tensor(" +
                              ortTypeName(input->type()) + "), give it with --input " + input->name()->str() + "=FILE");
   return Status::success();
