@@ -6,7 +6,9 @@
 namespace weft {
 
 std::string writeFile(llvm::StringRef path, llvm::function_ref<void(llvm::raw_ostream &)> write) {
-  std::string temporary = (path + ".tmp" + llvm::Twine(llvm::sys::Process::getProcessId())).str();
+  // A device or a pipe (/dev/stdout) cannot be replaced: it is written in place.
+  bool inPlace = llvm::sys::fs::exists(path) && !llvm::sys::fs::is_regular_file(path) && !llvm::sys::fs::is_directory(path);
+  std::string temporary = inPlace ? path.str() : (path + ".tmp" + llvm::Twine(llvm::sys::Process::getProcessId())).str();
   std::error_code code;
   {
     llvm::raw_fd_ostream file(temporary, code);
@@ -17,11 +19,12 @@ std::string writeFile(llvm::StringRef path, llvm::function_ref<void(llvm::raw_os
     code = file.error();
     file.clear_error();
   }
-  if (!code)
+  if (!code && !inPlace)
     code = llvm::sys::fs::rename(temporary, path);
   if (!code)
     return "";
-  llvm::sys::fs::remove(temporary);
+  if (!inPlace)
+    llvm::sys::fs::remove(temporary);
   return ("cannot write '" + path + "': " + code.message()).str();
 }
 

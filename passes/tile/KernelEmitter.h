@@ -82,6 +82,8 @@ public:
   void require(mlir::AffineExpr condition) { launch.guards.push_back(condition); }
   /// How many trailing dimensions of `value` a run of elements may cross as if they were one (0 for rank 0).
   unsigned runDims(mlir::Value value);
+  /// True where a template gives the elements of `value`.
+  bool isBound(mlir::Value value) const { return bindings.count(value); }
   mlir::AffineExpr numElements(mlir::RankedTensorType type);
 
   //===--- ElementEmitter ---===//

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace weft {
@@ -93,6 +94,10 @@ Status ArtifactWriter::write(const std::string &path) const {
   header.constants = {header.images.offset + (constants.empty() ? images.size() : alignTo(images.size(), pageSize)), constantsSize};
   header.fileSize = header.images.offset + hashedSize;
 
+  // The file is replaced as a whole, which must not happen to /dev/null.
+  struct stat info;
+  if (::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode))
+    return Status::machine("cannot write " + path + ": it is not a regular file");
   std::string temporary = path + ".tmp" + std::to_string(getpid());
   int fd = ::open(temporary.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0644);
   if (fd < 0)

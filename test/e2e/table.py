@@ -153,6 +153,9 @@ ROWS = UNARY + BINARY + REDUCTIONS + CONTRACTIONS + MOVES + CASTS
 # Small graphs as text: fusion across operators, shape arithmetic, control flow. (text, [input shapes]...); every dimension may
 # be a symbol, and all the lists of shapes run on one artifact.
 GRAPHS = {
+    "norm-over-two-axes-trilu": ("""<ir_version: 10, opset_import: ["" : 21]>
+        g (float[N, M, 8, 33] x, float[8, 33] s) => (float[N, M, 8, 33] y) { t = LayerNormalization <axis = 2> (x, s)
+        k = Constant <value = int64 {-3}> () y = Trilu <upper = 0> (t, k) }""", [[(3, 7, 8, 33), (8, 33)], [(1, 1, 8, 33), (8, 33)]]),
     "softmax-by-hand": ("""<ir_version: 10, opset_import: ["" : 21]>
         g (float[N, C] x) => (float[N, C] y) { axis = Constant <value = int64[1] {-1}> () m = ReduceMax (x, axis) d = Sub (x, m)
         e = Exp (d) s = ReduceSum (e, axis) y = Div (e, s) }""", [[(3, 31)], [(33, 1000)], [(1, 1)]]),

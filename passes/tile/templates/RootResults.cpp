@@ -69,13 +69,27 @@ static Elements pick(Kit &kit, ArrayRef<Value> values, const ElementIndex &base,
   return result;
 }
 
+/// True where a run of `value` may cross the innermost dimension, as the run of the root's own elements does.
+static bool runsAcross(Kit &kit, Value value, Value rootValue) {
+  std::function<unsigned(Value)> runDims = [&](Value from) -> unsigned {
+    if (from == rootValue)
+      return cast<RankedTensorType>(from.getType()).getRank();
+    auto op = from.getDefiningOp<ElementOp>();
+    return op && !isa<ConstantOp>(op) && !kit.e.isBound(from) ? op.runDims(runDims) : kit.e.runDims(from);
+  };
+  return int64_t(runDims(value)) >= cast<RankedTensorType>(value.getType()).getRank();
+}
+
 void RootResults::storeOutput(unsigned output, Value rootValue, const ElementIndex &index, ValueRange values) {
   auto rootType = cast<RankedTensorType>(rootValue.getType()), type = cast<RankedTensorType>(outputs[output].getType());
   if (outputs[output] == rootValue)
     return kit.e.store(output, index, Elements(values));
-  if (sameDims(rootType, type))
+  bool mayCross = false; // a row of several dimensions is walked in runs of its own length
+  if (auto normalize = dyn_cast<NormalizeOp>(root))
+    mayCross = index.linear && normalize.getAxes().size() > 1 && values.size() > 1 && !getDims(type).back().isMultipleOf(values.size());
+  if (sameDims(rootType, type) && (!mayCross || runsAcross(kit, outputs[output], rootValue)))
     return kit.e.store(output, index, kit.e.elements(outputs[output], index, values.size()));
-  // Behind reshapes: the same place in row-major order.
+  // Behind reshapes, and where a run would end in another row of a dimension: the same place in row-major order.
   ElementIndex linear = ElementEmitter::atLinear(index.linear);
   Elements elements;
   for (unsigned i = 0; i < values.size(); ++i)
