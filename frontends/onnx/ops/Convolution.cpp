@@ -58,7 +58,7 @@ bool checkKernel(Node &n, ArrayRef<AffineExpr> weight, Window &w) {
   for (AffineExpr dim : weight.drop_front(2)) {
     auto size = getConstant(dim);
     if (!size)
-      return (void)n.error("the weight's spatial dimensions must be known at compile time"), false;
+      return (void)n.error("a weight whose spatial dimensions are not known at compile time is not supported"), false;
     w.kernel.push_back(*size);
   }
   if (n.hasAttr("kernel_shape") && n.ints("kernel_shape") != w.kernel)
