@@ -189,7 +189,8 @@ LogicalResult emitImplicitGemm(KernelEmitter &e, Operation *op, const Convolutio
   GemmTile tile = chooseGemmTile(known(conv.outputsPerGroup()), known(columns), known(depth), conv.group, accumulator);
 
   // The positions that each thread keeps for its loads need registers: fewer loads and sums per thread, or some would spill.
-  if (tile.m == 64 && tile.n == 64 && tile.slices == 1)
+  // A batch of unknown size adds the division of each column.
+  if (tile.m == 64 && tile.n == 64 && (tile.slices == 1 || known(columns) < 0))
     tile.threadM = 4;
 
   GemmProblem problem;
