@@ -26,9 +26,17 @@ LogicalResult Node::error(const Twine &message) {
   return emitError(loc) << "node '" << def.name << "' (" << def.op << "): " << message;
 }
 
-Value Node::in(unsigned i) { return importer.materialize(slot(i), loc); }
+/// A required input may still be missing inside a function whose caller leaves it out, and in operators without a schema.
+Value Node::in(unsigned i) {
+  if (has(i) && slot(i).kind == Slot::tensor)
+    return importer.materialize(slot(i), loc);
+  (void)error("input " + Twine(i) + (has(i) ? " must be a tensor of numbers" : " is missing"));
+  return constant(DenseElementsAttr::get(RankedTensorType::get({}, f32()), 0.0f));
+}
 
 Dims Node::dims(unsigned i) {
+  if (!has(i))
+    return {};
   Slot &s = slot(i);
   if (s.value)
     return dimsOf(s.value);
@@ -39,7 +47,7 @@ Dims Node::dims(unsigned i) {
   return {};
 }
 
-Type Node::type(unsigned i) { return slot(i).elementType; }
+Type Node::type(unsigned i) { return has(i) && slot(i).elementType ? slot(i).elementType : Type(f32()); }
 
 //===----------------------------------------------------------------------===//
 // Host values

@@ -51,7 +51,7 @@ public:
   unsigned numInputs() const { return slots.size(); }
   bool has(unsigned i) const { return i < slots.size() && slots[i] && slots[i]->kind != Slot::absent; }
   Slot &slot(unsigned i) { return *slots[i]; }
-  /// Input i as a device tensor. It must be there.
+  /// Input i as a device tensor. Where there is none, reports that and gives a number, so that the rule can go on.
   Value in(unsigned i);
   /// Input i, or null where absent.
   Value opt(unsigned i) { return has(i) ? in(i) : Value(); }

@@ -124,6 +124,8 @@ template <bool rms> LogicalResult skipLayerNormalization(Node &n) {
   unsigned bias = rms ? 3 : 4;
   sum = n.has(bias) ? n.add(sum, n.in(bias)) : sum;
   int64_t last = n.rankOf(sum) - 1;
+  if (n.bad() || last < 0)
+    return n.bad() ? failure() : n.error("the input must have rank 1 or more, found 0");
   Value y = n.mul(n.cast(normalize(n, n.widen(sum), {last}, n.f("epsilon", 1e-5f), rms).getY(), n.typeOf(sum)), n.in(2));
   if (!rms && n.has(3))
     y = n.add(y, n.in(3));
