@@ -89,7 +89,9 @@ struct Resizer {
     case ResizeCoord::asymmetric:
       return div(x, scale);
     case ResizeCoord::align_corners: {
-      Value steps = arith::MaximumFOp::create(b, loc, sub(outSize, one), one);
+      // ONNX's length is scale * in before it is cut to an integer; where they agree but for rounding, the size is exact.
+      Value exact = mul(scale, inSize), isWhole = less(sub(exact, outSize), mul(outSize, real(1e-5)));
+      Value steps = arith::MaximumFOp::create(b, loc, sub(emitter.select(isWhole, outSize, exact), one), one);
       return emitter.select(single, real(0), div(mul(x, sub(inSize, one)), steps));
     }
     case ResizeCoord::half_pixel_symmetric: {

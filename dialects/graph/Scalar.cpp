@@ -249,10 +249,15 @@ static Value integerPower(OpBuilder &b, Location loc, Value x, Value y, Type typ
   return arith::SelectOp::create(b, loc, negative, inverse, result);
 }
 
-/// Shifts by the width or more give 0.
+/// A shift by the width or more, or by a negative amount, moves all bits out: 0, or the sign where a signed value goes right.
 static Value shift(OpBuilder &b, Location loc, Value x, Value y, Type type, bool left) {
-  Value width = integerConstant(b, loc, type, x.getType().getIntOrFloatBitWidth());
+  unsigned bits = x.getType().getIntOrFloatBitWidth();
+  Value width = integerConstant(b, loc, type, bits);
   Value inRange = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, y, width);
+  if (!left && !type.isUnsignedInteger()) {
+    Value amount = arith::SelectOp::create(b, loc, inRange, y, integerConstant(b, loc, type, bits - 1));
+    return arith::ShRSIOp::create(b, loc, x, amount);
+  }
   Value amount = arith::SelectOp::create(b, loc, inRange, y, zeroLike(b, loc, y));
   Value shifted = left ? Value(arith::ShLIOp::create(b, loc, x, amount)) : Value(arith::ShRUIOp::create(b, loc, x, amount));
   return arith::SelectOp::create(b, loc, inRange, shifted, zeroLike(b, loc, x));
