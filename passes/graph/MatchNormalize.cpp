@@ -1,4 +1,4 @@
-// Finds layer and root-mean-square normalisation written out in parts (pass match-normalize).
+// Finds layer and root-mean-square normalisation and softmax written out in parts (pass match-normalize).
 //
 // Guarantees: a match has exactly the structure of the formula; the statistics are then computed in two passes over elements held
 // on chip, at least as exact as the parts were. Leaves to others: scale and bias, which fuse as an epilogue.
@@ -57,6 +57,18 @@ ReduceOp meanOf(Value value) {
   return sum;
 }
 
+/// Whether a broadcast puts every dimension that a reduction of `x` over `axes` kept back in its own place.
+bool isBroadcastBack(Value value, Value x, ArrayRef<int64_t> axes) {
+  auto broadcast = value.getDefiningOp<BroadcastOp>();
+  Dims dims = getDims(x), from = broadcast ? getDims(broadcast.getX()) : Dims();
+  if (from.size() != dims.size())
+    return false;
+  for (auto [i, dim] : llvm::enumerate(from))
+    if (llvm::is_contained(axes, int64_t(i)) ? !isConstant(dim, 1) : dim != dims[i])
+      return false;
+  return true;
+}
+
 /// A mean broadcast back over the axes that it was taken over.
 ReduceOp broadcastMean(Value value, Value x) {
   if (cast<RankedTensorType>(value.getType()) != x.getType())
@@ -64,16 +76,8 @@ ReduceOp broadcastMean(Value value, Value x) {
   ReduceOp sum = meanOf(behindBroadcast(value));
   if (!sum)
     return {};
-  // The broadcast must put every kept dimension back in its own place.
-  auto broadcast = value.getDefiningOp<BroadcastOp>();
-  if (!broadcast)
+  if (!isBroadcastBack(value, x, sum.getAxes()))
     return {};
-  Dims dims = getDims(x), from = getDims(broadcast.getX());
-  if (from.size() != dims.size())
-    return {};
-  for (auto [i, dim] : llvm::enumerate(from))
-    if (llvm::is_contained(sum.getAxes(), int64_t(i)) ? !isConstant(dim, 1) : dim != dims[i])
-      return {};
   return sum;
 }
 
@@ -148,14 +152,8 @@ struct Normalization : OpRewritePattern<BinaryOp> {
     std::optional<Statistics> stats = sum ? varianceOf(sum) : std::nullopt;
     if (!stats || stats->inner != d || !isa<Float32Type, Float64Type>(op.getType().getElementType()))
       return rewriter.notifyMatchFailure(op, "no division by a standard deviation");
-    // The factor's broadcast puts it back over the reduced axes.
-    auto broadcast = factor.getDefiningOp<BroadcastOp>();
-    Dims dims = getDims(d), from = broadcast ? getDims(broadcast.getX()) : Dims();
-    if (from.size() != dims.size())
+    if (!isBroadcastBack(factor, d, stats->sum.getAxes()))
       return rewriter.notifyMatchFailure(op, "the statistics are not broadcast back");
-    for (auto [i, dim] : llvm::enumerate(from))
-      if (llvm::is_contained(stats->sum.getAxes(), int64_t(i)) ? !isConstant(dim, 1) : dim != dims[i])
-        return rewriter.notifyMatchFailure(op, "the statistics are not broadcast back");
 
     Value x = d;
     bool rms = true;
@@ -166,7 +164,7 @@ struct Normalization : OpRewritePattern<BinaryOp> {
         rms = false;
       }
     }
-    Dims statDims = dims;
+    Dims statDims = getDims(d);
     for (int64_t axis : stats->sum.getAxes())
       statDims[axis] = getAffineConstantExpr(1, getContext());
     Type stat = getTensorType(statDims, op.getType().getElementType());
@@ -177,11 +175,42 @@ struct Normalization : OpRewritePattern<BinaryOp> {
   }
 };
 
+/// exp(x - max(x)) / sum(exp(x - max(x))) along one axis; JAX starts the maximum from -inf, in an operation of its own.
+struct Softmax : OpRewritePattern<BinaryOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(BinaryOp op, PatternRewriter &rewriter) const override {
+    Value numerator = op.getLhs();
+    auto exp = unary(numerator, UnaryKind::exp);
+    auto sub = exp ? binary(exp.getX(), BinaryKind::sub) : BinaryOp();
+    if (op.getKind() != BinaryKind::div || !sub)
+      return rewriter.notifyMatchFailure(op, "no quotient of exponentials");
+    Value x = sub.getLhs();
+    ReduceOp sum = reduction(op.getRhs(), numerator, ReduceKind::sum), max = reduction(sub.getRhs(), x, ReduceKind::max);
+    if (!sum || !max || sum.getAxes().size() != 1 || sum.getAxes() != max.getAxes())
+      return rewriter.notifyMatchFailure(op, "the sum and the maximum are not of the same elements");
+    if (!llvm::all_of(numerator.getUsers(), [&](Operation *user) { return user == op || user == sum; }))
+      return rewriter.notifyMatchFailure(op, "the exponentials are needed too");
+    rewriter.replaceOpWithNewOp<SoftmaxOp>(op, op.getType(), x, sum.getAxes()[0], /*log=*/false);
+    return success();
+  }
+
+  /// The reduction of `x` that `value` broadcasts back.
+  static ReduceOp reduction(Value value, Value x, ReduceKind kind) {
+    Value v = behindBroadcast(value);
+    constexpr double least = -std::numeric_limits<double>::infinity();
+    if (auto start = binary(v, BinaryKind::max); start && kind == ReduceKind::max)
+      v = behindUnitDims(isSplat(start.getLhs(), least) ? start.getRhs() : isSplat(start.getRhs(), least) ? start.getLhs() : v);
+    auto reduce = v.getDefiningOp<ReduceOp>();
+    bool isIt = reduce && reduce.getKind() == kind && reduce.getX() == x && isBroadcastBack(value, x, reduce.getAxes());
+    return isIt ? reduce : ReduceOp();
+  }
+};
+
 struct MatchNormalize : impl::MatchNormalizeBase<MatchNormalize> {
   using MatchNormalizeBase::MatchNormalizeBase;
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    patterns.add<Normalization>(&getContext());
+    patterns.add<Normalization, Softmax>(&getContext());
     GreedyRewriteConfig config;
     config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns), config)))

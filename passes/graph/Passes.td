@@ -36,9 +36,10 @@ def FoldAffine : Pass<"fold-affine", "mlir::ModuleOp"> {
 }
 
 def MatchNormalize : Pass<"match-normalize", "mlir::ModuleOp"> {
-  let summary = "layer and RMS normalisation written out in parts become graph.normalize";
+  let summary = "layer and RMS normalisation and softmax written out in parts become graph.normalize and graph.softmax";
   let description = [{
-    (x - mean(x)) / sqrt(mean((x - mean(x))^2) + epsilon), also as a product with the reciprocal, and x / sqrt(mean(x^2) + epsilon). One
+    (x - mean(x)) / sqrt(mean((x - mean(x))^2) + epsilon), also as a product with the reciprocal, x / sqrt(mean(x^2) + epsilon), and
+    exp(x - max(x)) / sum(exp(x - max(x))). One
     kernel instead of three. Needs simplify before it (pow by 2 is then a product). Example: test/passes/graph/match-normalize.mlir.
   }];
   let dependentDialects = ["::weft::graph::GraphDialect"];

@@ -48,3 +48,48 @@ module @other {
     return %y : tensor<4x8xf32>
   }
 }
+
+// -----
+
+// Softmax as JAX writes it: the maximum starts from -inf in an operation of its own.
+// CHECK-LABEL: @softmax
+// CHECK: graph.softmax %arg0 {axis = 1 : i64} : tensor<4x8xf32> -> tensor<4x8xf32>
+// CHECK-NOT: graph.unary
+// CHECK: return
+module @softmax {
+  func.func @main(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
+    %least = graph.constant dense<0xFF800000> : tensor<4xf32> : tensor<4xf32>
+    %m = graph.reduce max %x [1] : tensor<4x8xf32> -> tensor<4xf32>
+    %mm = graph.binary max %least, %m : tensor<4xf32>, tensor<4xf32> -> tensor<4xf32>
+    %m1 = graph.reshape %mm : tensor<4xf32> -> tensor<4x1xf32>
+    %mb = graph.broadcast %m1 [0, 1] : tensor<4x1xf32> -> tensor<4x8xf32>
+    %d = graph.binary sub %x, %mb : tensor<4x8xf32>, tensor<4x8xf32> -> tensor<4x8xf32>
+    %e = graph.unary exp %d : tensor<4x8xf32> -> tensor<4x8xf32>
+    %s = graph.reduce sum %e [1] : tensor<4x8xf32> -> tensor<4xf32>
+    %s1 = graph.reshape %s : tensor<4xf32> -> tensor<4x1xf32>
+    %sb = graph.broadcast %s1 [0, 1] : tensor<4x1xf32> -> tensor<4x8xf32>
+    %y = graph.binary div %e, %sb : tensor<4x8xf32>, tensor<4x8xf32> -> tensor<4x8xf32>
+    return %y : tensor<4x8xf32>
+  }
+}
+
+// -----
+
+// The maximum of another tensor.
+// CHECK-LABEL: @other_maximum
+// CHECK-NOT: graph.softmax
+// CHECK: return
+module @other_maximum {
+  func.func @main(%x: tensor<4x8xf32>, %z: tensor<4x8xf32>) -> tensor<4x8xf32> {
+    %m = graph.reduce max %z [1] : tensor<4x8xf32> -> tensor<4xf32>
+    %m1 = graph.reshape %m : tensor<4xf32> -> tensor<4x1xf32>
+    %mb = graph.broadcast %m1 [0, 1] : tensor<4x1xf32> -> tensor<4x8xf32>
+    %d = graph.binary sub %x, %mb : tensor<4x8xf32>, tensor<4x8xf32> -> tensor<4x8xf32>
+    %e = graph.unary exp %d : tensor<4x8xf32> -> tensor<4x8xf32>
+    %s = graph.reduce sum %e [1] : tensor<4x8xf32> -> tensor<4xf32>
+    %s1 = graph.reshape %s : tensor<4xf32> -> tensor<4x1xf32>
+    %sb = graph.broadcast %s1 [0, 1] : tensor<4x1xf32> -> tensor<4x8xf32>
+    %y = graph.binary div %e, %sb : tensor<4x8xf32>, tensor<4x8xf32> -> tensor<4x8xf32>
+    return %y : tensor<4x8xf32>
+  }
+}
