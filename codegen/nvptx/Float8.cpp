@@ -76,6 +76,13 @@ Value toFloat32(Bits b, Value x, Format f) {
   return b.asFloat(b.either(result, sign));
 }
 
+/// E8M0 is f32's exponent alone: 0 is 2^-127, a subnormal, and 255 is NaN.
+Value exponentToFloat32(Bits b, Value x) {
+  Value bits = arith::ExtUIOp::create(b.b, b.loc, b.b.getI32Type(), x);
+  Value result = b.select(b.equal(bits, 0), b.i32(0x00400000), b.left(bits, 23));
+  return b.asFloat(b.select(b.equal(bits, 0xFF), b.i32(0x7FC00000), result));
+}
+
 Value fromFloat32(Bits b, Value x, Format f) {
   Value bits = b.asInt(x), magnitude = b.both(bits, 0x7FFFFFFF), sign = b.both(b.right(bits, 32 - f.bits), f.signBit());
   unsigned dropped = 23 - f.mantissa;
@@ -104,9 +111,11 @@ struct ExtendLowering : ConvertOpToLLVMPattern<arith::ExtFOp> {
   explicit ExtendLowering(const LLVMTypeConverter &converter) : ConvertOpToLLVMPattern(converter, /*benefit=*/10) {}
   LogicalResult matchAndRewrite(arith::ExtFOp op, OpAdaptor adaptor, ConversionPatternRewriter &b) const override {
     auto format = formatOf(op.getIn().getType());
-    if (!format)
+    bool isExponent = isa<Float8E8M0FNUType>(op.getIn().getType());
+    if (!format && !isExponent)
       return b.notifyMatchFailure(op, "not a scalar of 8 or 4 bits");
-    Value result = toFloat32(Bits{b, op.getLoc()}, adaptor.getIn(), *format);
+    Bits bits{b, op.getLoc()};
+    Value result = isExponent ? exponentToFloat32(bits, adaptor.getIn()) : toFloat32(bits, adaptor.getIn(), *format);
     if (unsigned width = op.getType().getIntOrFloatBitWidth(); width > 32)
       result = arith::ExtFOp::create(b, op.getLoc(), op.getType(), result);
     else if (width < 32)
