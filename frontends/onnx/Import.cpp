@@ -389,11 +389,20 @@ OwningOpRef<ModuleOp> importModel(StringRef path, MLIRContext &context, const Im
   }
   if (!model || !errors.empty())
     return {};
-  OwningOpRef<ModuleOp> module = ModuleOp::create(loc, llvm::sys::path::stem(path));
-  Importer importer(*model, *module);
-  if (failed(importer.run()) || failed(verify(*module)))
-    return {};
-  return module;
+  auto build = [&]() -> OwningOpRef<ModuleOp> {
+    OwningOpRef<ModuleOp> module = ModuleOp::create(loc, llvm::sys::path::stem(path));
+    Importer importer(*model, *module);
+    return failed(importer.run()) || failed(verify(*module)) ? OwningOpRef<ModuleOp>() : std::move(module);
+  };
+  if (!model->graph.defaults.empty()) {
+    ScopedDiagnosticHandler quiet(&context, [](Diagnostic &) { return success(); });
+    if (OwningOpRef<ModuleOp> module = build())
+      return module;
+    // Some rule needs a default value at compile time: they become constants.
+    llvm::erase_if(model->graph.inputs, [&](const ValueInfo &input) { return model->graph.defaults.count(input.name) != 0; });
+    model->graph.defaults.clear();
+  }
+  return build();
 }
 
 void printOperators(raw_ostream &os) {
