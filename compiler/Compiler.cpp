@@ -82,6 +82,8 @@ ExitCode Compilation::read() {
     return fail(ExitCode::modelWrong, options.input + ": the file's name does not end with .graph.mlir, .tile.mlir or .plan.mlir");
   if (!llvm::sys::fs::exists(options.input))
     return fail(ExitCode::modelWrong, options.input + ": there is no such file");
+  if (!options.output.empty() && llvm::sys::fs::equivalent(options.input, options.output))
+    return fail(ExitCode::commandLine, "-o " + options.output + " would replace the model itself");
   if (*stage == Stage::onnx) {
     module = onnx::importModel(options.input, context);
   } else {
